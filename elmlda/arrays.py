@@ -1,0 +1,12 @@
+"""Names for the kinds of arrays that go through the package."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+RealArray: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.int64]

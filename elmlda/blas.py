@@ -1,0 +1,116 @@
+"""BLAS and LAPACK on blocks of a matrix, in place.
+
+scipy's own Python wrappers copy every array that is not contiguous, and a block of a matrix is not: a
+triangular solve with the leading block of a large factor spends its time copying. Here the same
+routines are called through the function pointers that scipy exports for Cython, with the block's
+leading dimension, so nothing is copied. All matrices are Fortran-ordered, or blocks of such; only
+lower triangles are read or written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cython_blas, cython_lapack
+
+from elmlda.arrays import FloatArray
+
+CHOLESKY_BLOCK = 1024
+
+_PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
+_SCALAR = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
+
+
+def add_gram(batch: FloatArray, gram: FloatArray, alpha: float = 1.0) -> None:
+    """Add alpha · batch · batchᵀ to the lower triangle of `gram`.
+
+    `batch` is n × k: Fortran-ordered, or the transpose of a Fortran-ordered k × n matrix.
+    """
+    transposed = batch.strides[0] != batch.itemsize
+    stored = batch.T if transposed else batch
+    _call(
+        cython_blas, "syrk", gram.dtype, "L", "T" if transposed else "N", *batch.shape,
+        alpha, stored, 1.0, gram,
+    )  # fmt: skip
+
+
+def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> None:
+    """Replace `right` by L⁻¹ · right, or L⁻ᵀ · right."""
+    _call(
+        cython_blas, "trsm", factor.dtype, "L", "L", "T" if transposed else "N", "N", *right.shape,
+        1.0, factor, right,
+    )  # fmt: skip
+
+
+def cholesky(matrix: FloatArray) -> int:
+    """Replace the lower triangle of `matrix` by its Cholesky factor.
+
+    Blocked here and not left to one potrf call: OpenBLAS's threaded potrf overruns its buffers and
+    crashes with two threads and large matrices (seen with 15,680 rows; OpenBLAS issue 2562).
+
+    Returns
+    -------
+    n_factored : the size of the leading block that is positive definite, and factored
+    """
+    n = len(matrix)
+    for start in range(0, n, CHOLESKY_BLOCK):
+        stop = min(start + CHOLESKY_BLOCK, n)
+        corner, below = matrix[start:stop, start:stop], matrix[stop:, start:stop]
+        info = ctypes.c_int(0)
+        _call(cython_lapack, "potrf", matrix.dtype, "L", len(corner), corner, info)
+        if info.value:
+            return start + info.value - 1
+        if stop < n:
+            _call(
+                cython_blas, "trsm", matrix.dtype, "R", "L", "T", "N", *below.shape,
+                1.0, corner, below,
+            )  # fmt: skip
+            add_gram(below, matrix[stop:, stop:], alpha=-1.0)
+    return n
+
+
+def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: object) -> None:
+    """Call as Fortran does: all by reference, a matrix with its leading dimension after it."""
+    scalar = _SCALAR[dtype]
+    passed: list[object] = []
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            passed += [argument.ctypes.data, ctypes.byref(ctypes.c_int(_leading(argument, dtype)))]
+        elif isinstance(argument, str):
+            passed.append(ctypes.byref(ctypes.c_char(argument.encode())))
+        elif isinstance(argument, int):
+            passed.append(ctypes.byref(ctypes.c_int(argument)))
+        elif isinstance(argument, float):
+            passed.append(ctypes.byref(scalar(argument)))
+        else:
+            assert isinstance(argument, ctypes.c_int)
+            passed.append(ctypes.byref(argument))
+    _function(module, _PREFIX[dtype] + routine)(*passed)
+
+
+def _leading(block: FloatArray, dtype: np.dtype[Any]) -> int:
+    """Leading dimension of a Fortran-ordered block; a wrong layout must never reach BLAS."""
+    rows = block.shape[0]
+    if block.dtype != dtype or block.ndim != 2 or (rows > 1 and block.strides[0] != dtype.itemsize):
+        raise ValueError(f"expected a Fortran-ordered {dtype} block, got {block.dtype} {block.strides}")
+    return int(max(1, rows, block.strides[1] // dtype.itemsize))
+
+
+@cache
+def _function(module: ModuleType, name: str) -> Callable[..., None]:
+    """The routine behind scipy's Cython declaration `void name(char *, int *, …)`."""
+    capsule = module.__pyx_capi__[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature: bytes = get_name(capsule)
+    if b"int *" not in signature:
+        raise ImportError(f"scipy's {name} has integers of another size than expected: {signature!r}")
+    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (signature.count(b",") + 1))
+    return prototype(get_pointer(capsule, signature))

@@ -1,0 +1,54 @@
+"""The command line: the only place that prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from elmlda import __version__
+from elmlda.cli.bench import bench
+from elmlda.cli.data import data
+from elmlda.cli.sweep import sweep
+from elmlda.errors import ElmldaError
+
+INTERRUPTED = 130
+
+
+class _Group(click.Group):
+    """Where what a user can mend loses its traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ElmldaError as error:
+            raise click.ClickException(" ".join(str(error).splitlines())) from error
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="elmlda")
+def cli() -> None:
+    """Extreme learning machines with output weights by linear discriminant analysis.
+
+    Reproduces de Chazal, Tapson and van Schaik's paper on MNIST, which is part of the package.
+    Start with: elmlda sweep --fanout 1-3 --repeats 5
+    """
+
+
+for command in (sweep, bench, data):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # A thread may be inside BLAS, whose clean-up at exit would wait for it.
+        os._exit(INTERRUPTED)

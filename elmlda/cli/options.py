@@ -1,0 +1,194 @@
+"""Options that several commands have, each defined once: the same words mean the same things."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from elmlda.errors import ElmldaError
+from elmlda.ranges import parse_ranges
+from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, PRECISIONS
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Ranges(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Numbers such as 1-10,12,15,20; from a configuration file also a number or a list."""
+
+    name = "numbers"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        try:
+            return parse_ranges(text)
+        except ElmldaError as error:
+            self.fail(str(error), param, ctx)
+
+
+def read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
+    """Make a TOML file's values the command's defaults: flags win over the file.
+
+    Keys at the top of the file count for every command that has the option, those in a command's
+    own section, such as [sweep], for that command.
+    """
+    if path is None:
+        return
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
+    commands = _command_options(ctx)
+    top = {key: value for key, value in content.items() if not isinstance(value, dict)}
+    sections = {key: value for key, value in content.items() if isinstance(value, dict)}
+    _refuse_unknown(path, "", top, set().union(*commands.values()) | set(commands))
+    _refuse_unknown(path, "", sections, set(commands))
+    for name, section in sections.items():
+        _refuse_unknown(path, f" in [{name}]", section, commands[name])
+    assert ctx.info_name is not None
+    own = {**top, **sections.get(ctx.info_name, {})}
+    known = commands[ctx.info_name]
+    ctx.default_map = {
+        _option(key): _plain(value) for key, value in own.items() if _option(key) in known
+    }
+
+
+def _command_options(ctx: click.Context) -> dict[str, set[str]]:
+    """The names of the options that a file may set, by command."""
+    group = ctx.parent.command if ctx.parent else ctx.command
+    commands = group.commands.values() if isinstance(group, click.Group) else [ctx.command]
+    not_in_files = {"config", "help", "dry_run"}
+    return {
+        str(command.name): {str(param.name) for param in command.params} - not_in_files
+        for command in commands
+        if any(param.name == "config" for param in command.params)
+    }
+
+
+def _refuse_unknown(path: Path, where: str, found: dict[str, Any], known: set[str]) -> None:
+    for key in found:
+        if _option(key) not in known:
+            close = difflib.get_close_matches(_option(key), sorted(known), n=1)
+            hint = f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(sorted(known))}."
+            raise ElmldaError(f"{path}: unknown key '{key}'{where}. {hint}")
+
+
+def _option(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _plain(value: Any) -> Any:
+    """A value as click expects it; lists of numbers stay lists, for `Ranges`."""
+    return value if isinstance(value, list | bool) else str(value)
+
+
+def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+data_options = _together(
+    click.option("--dataset", metavar="NAME", help="Data set of the catalogue.  [default: mnist]"),
+    click.option(
+        "--data-dir",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Your own four IDX files instead, raw or .gz, named as MNIST's.",
+    ),
+)
+
+network_options = _together(
+    data_options,
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root seed."),
+    click.option(
+        "--activation",
+        type=click.Choice(ACTIVATION_NAMES),
+        default="tanh",
+        show_default=True,
+        help="Hidden units' function.",
+    ),
+    click.option(
+        "--weight-range",
+        type=float,
+        default=0.5,
+        show_default=True,
+        help="Input weights are uniform in ± this.",
+    ),
+    click.option(
+        "--input-scale",
+        type=float,
+        help="Inputs are multiplied by this.  [default: 1/255 for bytes]",
+    ),
+    click.option(
+        "--ridge", type=float, default=0.0, show_default=True, help="Tikhonov's λ in both methods."
+    ),
+    click.option(
+        "--priors",
+        default="uniform",
+        show_default=True,
+        help="LDA's: uniform, frequencies, or a number for each class, with commas.",
+    ),
+    click.option(
+        "--precision",
+        type=click.Choice(PRECISIONS),
+        default="mixed",
+        show_default=True,
+        help="mixed: float32 up to the Gram matrix, float64 from there. double: float64.",
+    ),
+)
+
+resource_options = _together(
+    click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Networks side by side, each in a process.",
+    ),
+    click.option(
+        "--threads",
+        type=click.IntRange(1),
+        help="BLAS threads of each network.  [default: the cores, shared out among the jobs]",
+    ),
+    click.option(
+        "--chunk",
+        type=click.IntRange(1),
+        default=DEFAULT_CHUNK,
+        show_default=True,
+        help="Samples whose hidden outputs are held at a time.",
+    ),
+)
+
+run_options = _together(
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="The run's folder; a run that is there goes on.  [default: results/<data set>]",
+    ),
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        is_eager=True,
+        expose_value=False,
+        callback=read_config,
+        help="TOML file with values for these options; flags win over it.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Say what would be done, what it takes, and stop."),
+    click.option("--quiet", is_flag=True, help="Print nothing but errors."),
+)

@@ -1,0 +1,129 @@
+"""elmlda sweep: Table 1's records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from elmlda.cli.options import Ranges, network_options, resource_options, run_options
+from elmlda.settings import DESIGNS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmlda.experiments.sweep import SweepRecord
+
+
+@click.command()
+@click.option(
+    "--fanout",
+    type=Ranges(),
+    default="1-20",
+    show_default=True,
+    help="Hidden units for each input: 1-20, or 1-10,12,15,20.",
+)
+@click.option("--hidden", type=Ranges(), help="Hidden units instead: 100,500,1000-5000:1000.")
+@click.option("--repeats", type=click.IntRange(1), default=200, show_default=True)
+@click.option(
+    "--design",
+    type=click.Choice(DESIGNS),
+    default="nested",
+    show_default=True,
+    help="nested: one network gives all sizes. independent: new weights for each, as in the paper.",
+)
+@network_options
+@resource_options
+@run_options
+@click.pass_context
+def sweep(ctx: click.Context, /, **options: Any) -> None:
+    """Train PI-ELM and LDA-ELM on the same random input weights and count test errors.
+
+    Writes sweep.csv and manifest.json into the run's folder, a record as soon as it is known. The
+    same command again goes on where it stopped; --repeats and --fanout may grow.
+    """
+    from elmlda.cli import run as runs
+    from elmlda.experiments.sweep import FILE, SweepPlan, SweepRecord, run_sweep
+    from elmlda.store import RecordFile, check_same_run, read_manifest, unique
+
+    setup = runs.prepare(options, options["design"])
+    n_inputs = setup.dataset.n_inputs
+    sizes = _sizes(ctx, n_inputs)
+    runs.refuse_what_cannot_be(setup, sizes)
+    plan = SweepPlan(
+        setup.ref, n_inputs, sizes, options["repeats"], setup.seed, setup.design,
+        setup.settings, setup.resources,
+    )  # fmt: skip
+    if options["dry_run"]:
+        manifest = read_manifest(setup.folder)
+        if manifest:
+            check_same_run(setup.folder, manifest, setup.identity())
+        recorded = {record.key for record in RecordFile(setup.folder / FILE, SweepRecord).read()}
+        asked = {(repeat, size) for repeat in range(plan.repeats) for size in sizes}
+        jobs = plan.jobs(recorded)
+        click.echo("\n".join(runs.describe_plan(setup, jobs, len(recorded & asked))))
+        return
+    quiet = options["quiet"]
+    with setup.open_run("sweep", {"repeats": plan.repeats, "n_hidden": list(sizes)}) as run:
+        file = run.records(FILE, SweepRecord)
+        recorded = set(unique(file.read(), lambda record: record.key, file.path))
+        jobs, n_all = plan.jobs(recorded), len(plan.jobs())
+        with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:
+            for records, result in run_sweep(jobs, n_inputs, setup.n_processes):
+                file.append(records)
+                bar.update()
+                if result.precision != setup.settings.precision and not quiet:
+                    bar.write(f"repeat {records[0].repeat}: float32 was not enough, took double")
+        file.sort(key=lambda record: record.key)
+        wanted = [r for r in file.read() if r.repeat < plan.repeats and r.n_hidden in sizes]
+    if not quiet:
+        click.echo(format_table(wanted, beside_paper=setup.dataset.name == "mnist"))
+        click.echo(f"\nRecords: {file.path}")
+
+
+def _sizes(ctx: click.Context, n_inputs: int) -> tuple[int, ...]:
+    """Hidden sizes, from whichever of --fanout and --hidden was said with more right."""
+    fanouts, hidden = ctx.params["fanout"], ctx.params["hidden"]
+    if hidden is None:
+        return tuple(n_inputs * fanout for fanout in fanouts)
+    sources = [ctx.get_parameter_source(name) for name in ("fanout", "hidden")]
+    if sources[0] == sources[1]:
+        raise click.UsageError("--fanout and --hidden exclude each other: give one of them.")
+    if sources == [ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP]:
+        return tuple(n_inputs * fanout for fanout in fanouts)
+    return tuple(hidden)
+
+
+def format_table(records: Sequence[SweepRecord], beside_paper: bool) -> str:
+    """Error rates with the half-width of their 95 % interval, beside the paper's."""
+    from elmlda.report.tables import tabulate_sweep
+
+    lines = [f"{'':7} {'':7} {'error rate, %':^27} {'LDA':>7}", ""]
+    lines[1] = f"{'fan-out':>7} {'repeats':>7} {'PI-ELM':^13} {'LDA-ELM':^13} {'better':>7}"
+    if beside_paper:
+        lines[0] += f"   {'the paper':^22}"
+        lines[1] += f"   {'PI':>6} {'LDA':>6} {'better':>8}"
+    for row in tabulate_sweep(records).to_dict("records"):
+        line = (
+            f"{row['fanout']:7.6g} {row['repeats']:7d} "
+            f"{_with_interval(row['pi_error_percent'], row['pi_interval'])} "
+            f"{_with_interval(row['lda_error_percent'], row['lda_interval'])} "
+            f"{_or_blank(row['improvement_percent'], '{:6.1f}%', 7)}"
+        )
+        if beside_paper:
+            line += (
+                f"   {_or_blank(row['paper_pi_error_percent'], '{:6.2f}', 6)} "
+                f"{_or_blank(row['paper_lda_error_percent'], '{:6.2f}', 6)} "
+                f"{_or_blank(row['paper_improvement_percent'], '{:7.1f}%', 8)}"
+            )
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def _with_interval(mean: float, half_width: float) -> str:
+    return f"{mean:6.2f} {_or_blank(half_width, '±{:5.2f}', 6)}"
+
+
+def _or_blank(value: float, form: str, width: int) -> str:
+    return form.format(value) if value == value else " " * width

@@ -1,0 +1,54 @@
+"""Lists of numbers as people write them: 1-20, or 1-10,12,15,20, or 1000-5000:1000."""
+
+from __future__ import annotations
+
+import re
+
+from elmlda.errors import ElmldaError
+
+LARGEST = 10_000_000
+MOST = 10_000
+_PART = re.compile(r"(\d{1,12})(?:-(\d{1,12})(?::(\d{1,12}))?)?", re.ASCII)
+
+
+def parse_ranges(text: str) -> tuple[int, ...]:
+    """Ascending positive numbers from ranges (first-last or first-last:step) with commas."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        numbers.update(_parse_part(part.strip(), text))
+    if len(numbers) > MOST:
+        raise ElmldaError(f"'{text}': {len(numbers):,} numbers, expected at most {MOST:,}.")
+    return tuple(sorted(numbers))
+
+
+def format_ranges(numbers: tuple[int, ...]) -> str:
+    """The shortest that `parse_ranges` reads back, for ascending numbers."""
+    parts: list[str] = []
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    for run in runs:
+        parts += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run)
+    return ",".join(parts)
+
+
+def _parse_part(part: str, text: str) -> range:
+    match = _PART.fullmatch(part)
+    if not match:
+        raise ElmldaError(
+            f"'{text[:80]}': '{part[:80]}' is neither a number nor a range. "
+            "Write 1-20, or 1-10,12,15,20, or 1000-5000:1000."
+        )
+    first = int(match[1])
+    last = int(match[2] or first)
+    step = int(match[3] or 1)
+    if not 1 <= first <= last <= LARGEST or step < 1:
+        raise ElmldaError(
+            f"'{text[:80]}': '{part}' is not an ascending range of numbers from 1 to {LARGEST:,}."
+        )
+    if (last - first) // step >= MOST:
+        raise ElmldaError(f"'{text[:80]}': '{part}' has more than {MOST:,} numbers.")
+    return range(first, last + 1, step)

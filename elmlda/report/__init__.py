@@ -1,0 +1,1 @@
+"""Stored records in; what people look at out. Nothing here computes a network."""

@@ -1,0 +1,47 @@
+"""Tables beside the paper's, from records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from elmlda import paper
+from elmlda.experiments.sweep import SweepRecord
+
+
+def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
+    """Table 1: a row for each hidden size, error rates in per cent, the paper's beside ours.
+
+    The paper's columns are empty at sizes that it does not have. `…_interval` is half the width of
+    the 95 % interval of the mean (Student's t over repeats), empty for a single repeat.
+    """
+    frame = pd.DataFrame([vars(record) for record in records])
+    return pd.DataFrame([_row(rows) for _, rows in frame.groupby("n_hidden")])
+
+
+def _row(rows: pd.DataFrame) -> dict[str, float]:
+    fanout = rows["fanout"].iloc[0]
+    pi, lda = (100 * rows[f"{method}_errors"] / rows["n_test"] for method in ("pi", "lda"))
+    return {
+        "fanout": fanout,
+        "n_hidden": rows["n_hidden"].iloc[0],
+        "repeats": len(rows),
+        "pi_error_percent": pi.mean(),
+        "pi_interval": half_interval(pi.to_numpy()),
+        "lda_error_percent": lda.mean(),
+        "lda_interval": half_interval(lda.to_numpy()),
+        "improvement_percent": 100 * (pi.mean() - lda.mean()) / pi.mean() if pi.any() else np.nan,
+        "paper_pi_error_percent": paper.PI_ERROR_PERCENT.get(fanout, np.nan),
+        "paper_lda_error_percent": paper.LDA_ERROR_PERCENT.get(fanout, np.nan),
+        "paper_improvement_percent": paper.IMPROVEMENT_PERCENT.get(fanout, np.nan),
+    }
+
+
+def half_interval(values: np.ndarray, level: float = 0.95) -> float:
+    """Half the width of the interval of the mean, by Student's t; NaN for a single value."""
+    if len(values) < 2:
+        return float("nan")
+    return float(stats.sem(values) * stats.t.ppf((1 + level) / 2, len(values) - 1))

@@ -1,0 +1,95 @@
+"""What a network and a run are made of: names, defaults and their limits, light to import."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elmlda.errors import ElmldaError
+
+ACTIVATION_NAMES = ("tanh", "logistic", "relu", "softsign", "sine")
+PRECISIONS = ("mixed", "double")
+DESIGNS = ("nested", "independent")
+DEFAULT_CHUNK = 4000
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """Everything that makes a network what it is, but for its seed, its data and its size."""
+
+    activation: str = "tanh"
+    weight_range: float = 0.5
+    input_scale: float | None = None
+    """None: the dataset's own, 1/255 for MNIST's pixels."""
+    ridge: float = 0.0
+    priors: str = "uniform"
+    """uniform (the paper's), frequencies (of the training classes) or numbers with commas."""
+    precision: str = "mixed"
+    """mixed: hidden outputs and Gram matrix in float32, the rest in float64; double: all float64."""
+
+    def __post_init__(self) -> None:
+        _one_of("activation", self.activation, ACTIVATION_NAMES)
+        _one_of("precision", self.precision, PRECISIONS)
+        _positive("weight-range", self.weight_range)
+        if self.input_scale is not None:
+            _positive("input-scale", self.input_scale)
+        if not (math.isfinite(self.ridge) and self.ridge >= 0):
+            raise ElmldaError(f"ridge is {self.ridge}: expected a number that is not negative.")
+        if self.priors not in ("uniform", "frequencies"):
+            parse_priors(self.priors)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a network may use while it is trained; changes no result (label level)."""
+
+    threads: int = 1
+    chunk: int = DEFAULT_CHUNK
+    """Training samples whose hidden outputs are held at a time."""
+
+
+@dataclass(frozen=True)
+class DatasetRef:
+    """Which dataset, for a process that loads it by itself."""
+
+    name: str | None = None
+    data_dir: Path | None = None
+
+
+@dataclass(frozen=True)
+class NetworkJob:
+    """One network to be trained and tested: all that a worker needs to know."""
+
+    dataset: DatasetRef
+    seed: int
+    key: tuple[int, ...]
+    """The network's place in the run: the spawn key of its random generator."""
+    sizes: tuple[int, ...]
+    """Hidden sizes, ascending; the network has the largest, the others are its first units."""
+    settings: NetworkSettings = field(default_factory=NetworkSettings)
+    resources: Resources = field(default_factory=Resources)
+
+
+def parse_priors(text: str) -> tuple[float, ...]:
+    """Prior probabilities from numbers with commas; they are scaled to sum to one."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ElmldaError(
+            f"priors are '{text}': expected uniform, frequencies, or one number a class with "
+            "commas, such as 0.2,0.3,0.5."
+        ) from None
+    if not all(math.isfinite(value) and value > 0 for value in values):
+        raise ElmldaError(f"priors are '{text}': each must be a number above zero.")
+    return tuple(value / sum(values) for value in values)
+
+
+def _one_of(what: str, found: str, expected: tuple[str, ...]) -> None:
+    if found not in expected:
+        raise ElmldaError(f"{what} is '{found}': expected one of {', '.join(expected)}.")
+
+
+def _positive(what: str, found: float) -> None:
+    if not (math.isfinite(found) and found > 0):
+        raise ElmldaError(f"{what} is {found}: expected a number above zero.")

@@ -1,0 +1,28 @@
+"""Elapsed time by part."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Stopwatch:
+    """Adds up the seconds spent in named parts of a computation."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Time what happens inside and add it to the part."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.parts[name] += time.perf_counter() - start
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.parts.values())

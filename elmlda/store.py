@@ -1,0 +1,321 @@
+"""A run's folder: records, manifest, lock; made so that no fault loses or falsifies a record.
+
+A record is on disk, flushed and synced, before the next network starts. A torn last line (the
+process was killed, the power failed) is dropped when the run goes on. Files other than records are
+written beside their place and moved there, so they are old or new, never half.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import errno
+import fcntl
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Generic, Self, TypeVar, get_type_hints
+
+from elmlda.errors import ElmldaError
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+LOCK = ".lock"
+
+Record = TypeVar("Record")
+
+
+class RecordFile(Generic[Record]):
+    """A CSV file of one frozen dataclass's instances, appended to and read back."""
+
+    def __init__(self, path: Path, record_type: type[Record]) -> None:
+        self.path = path
+        self._type = record_type
+        hints = get_type_hints(record_type)
+        self._parsers: dict[str, Callable[[str], Any]] = {
+            field.name: hints[field.name]
+            for field in dataclasses.fields(record_type)  # type: ignore[arg-type]
+        }
+
+    def read(self) -> list[Record]:
+        """Every whole record; a torn last line does not count."""
+        try:
+            text = self.path.read_bytes().decode("utf-8")
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError) as error:
+            raise ElmldaError(f"{self.path}: cannot be read: {error}.") from error
+        header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
+        if header != self._header:
+            raise ElmldaError(
+                f"{self.path}: the first line is '{header[:200]}', expected '{self._header}'. "
+                "Another version of elmlda made it, or it was edited: use --out for a new run."
+            )
+        return [self._parse(number, line) for number, line in enumerate(lines, start=2)]
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Add records; when this returns, they are on disk. If it fails, the file is as before."""
+        lines = [self._format(record) for record in records]
+        with _explained(self.path), self.path.open("ab", buffering=0) as file:
+            size = file.tell()
+            if size == 0:
+                lines.insert(0, self._header)
+            content = "".join(f"{line}\n" for line in lines).encode()
+            try:
+                if file.write(content) < len(content):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+            except BaseException:
+                file.truncate(size)
+                raise
+
+    def drop_torn_line(self) -> None:
+        """Cut off what follows the last line break."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            with _explained(self.path):
+                os.truncate(self.path, whole)
+
+    def sort(self, key: Callable[[Record], Any]) -> None:
+        """Bring the records into order, whatever the order in which they came."""
+        records = self.read()
+        ordered = sorted(records, key=key)
+        if ordered != records:
+            lines = [self._header, *map(self._format, ordered)]
+            write_atomically(self.path, "".join(f"{line}\n" for line in lines).encode())
+
+    @property
+    def _header(self) -> str:
+        return ",".join(self._parsers)
+
+    def _format(self, record: Record) -> str:
+        out = io.StringIO()
+        values = [getattr(record, name) for name in self._parsers]
+        csv.writer(out, lineterminator="").writerow(
+            [f"{value:.6g}" if isinstance(value, float) else value for value in values]
+        )
+        return out.getvalue()
+
+    def _parse(self, number: int, line: str) -> Record:
+        values = next(csv.reader([line]), [])
+        try:
+            pairs = zip(self._parsers.items(), values, strict=True)
+            return self._type(**{name: parse(value) for (name, parse), value in pairs})
+        except (ValueError, ElmldaError) as error:
+            raise ElmldaError(
+                f"{self.path}, line {number}: '{line[:200]}' is not a record of {self._header}. "
+                "Remove the line to have it computed again."
+            ) from error
+
+
+class Run:
+    """A run's folder, held by one process for writing.
+
+    Parameters
+    ----------
+    folder : made if it does not exist
+    experiment : name of the manifest's section for `grown`
+    identity : what makes the run's networks what they are: must equal the folder's
+    grown : what may grow when a run goes on (the number of repeats, the list of sizes)
+    machine : where this part of the run is computed, for the manifest
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        experiment: str,
+        identity: Mapping[str, Any],
+        grown: Mapping[str, Any],
+        machine: Mapping[str, Any],
+    ) -> None:
+        self.folder = folder
+        self._experiment = experiment
+        self._identity = _as_json(identity)
+        self._grown = _as_json(grown)
+        self._machine = _as_json(machine)
+        self._lock: IO[str] | None = None
+
+    def __enter__(self) -> Self:
+        with _explained(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(self.folder)
+        try:
+            self._write_manifest()
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._lock:
+            self._lock.close()
+
+    def records(self, name: str, record_type: type[Record]) -> RecordFile[Record]:
+        """The folder's file of such records, its torn last line cut off."""
+        file = RecordFile(self.folder / name, record_type)
+        file.drop_torn_line()
+        return file
+
+    def _write_manifest(self) -> None:
+        from elmlda import __version__
+
+        old = read_manifest(self.folder)
+        if old is not None:
+            check_same_run(self.folder, old, self._identity)
+        new = dict(old or {"schema": SCHEMA, "elmlda": __version__, "run": self._identity})
+        experiments = new.get("experiments", {})
+        grown = _grow(experiments.get(self._experiment, {}), self._grown)
+        new["experiments"] = {**experiments, self._experiment: grown}
+        machines = new.get("machines", [])
+        new["machines"] = machines if self._machine in machines else [*machines, self._machine]
+        if new != old:
+            content = json.dumps(new, indent=2, ensure_ascii=False) + "\n"
+            write_atomically(self.folder / MANIFEST, content.encode())
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The folder's manifest, None if it has none."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+        schema = manifest["schema"]
+        machines, run = manifest["machines"], manifest["run"]
+        experiments = manifest["experiments"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ElmldaError(
+            f"{path}: not a manifest that elmlda wrote ({type(error).__name__}: {error}). "
+            "Restore it, or use --out for a new run."
+        ) from error
+    if schema != SCHEMA:
+        raise ElmldaError(
+            f"{path}: schema {schema}, this elmlda writes schema {SCHEMA}. Use --out for a new run."
+        )
+    if not (isinstance(machines, list) and isinstance(run, dict) and isinstance(experiments, dict)):
+        raise ElmldaError(f"{path}: not a manifest that elmlda wrote. Use --out for a new run.")
+    return dict(manifest)
+
+
+def check_same_run(folder: Path, manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Refuse to go on with a run of another configuration, naming the settings that differ."""
+    made, asked = manifest["run"], _as_json(identity)
+    differing = [key for key in {**made, **asked} if made.get(key) != asked.get(key)]
+    if differing:
+        was = ", ".join(f"{key} {_show(made.get(key))}" for key in differing)
+        now = ", ".join(f"{key} {_show(asked.get(key))}" for key in differing)
+        raise ElmldaError(
+            f"{folder} was made with {was}; this command has {now}. "
+            "Use the same settings to continue it, or --out for a new run."
+        )
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole, or not at all."""
+    with _explained(path):
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)  # noqa: PTH101
+            os.replace(temporary, path)  # noqa: PTH105
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+
+def unique(records: Iterable[Record], key: Callable[[Record], Any], path: Path) -> dict[Any, Record]:
+    """Records by key; two with the same key are an error."""
+    found: dict[Any, Record] = {}
+    for record in records:
+        if key(record) in found:
+            raise ElmldaError(
+                f"{path}: two records of {key(record)}. Remove both lines to have it computed again."
+            )
+        found[key(record)] = record
+    return found
+
+
+def _lock(folder: Path) -> IO[str]:
+    file = (folder / LOCK).open("a+", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "unknown"
+        file.close()
+        raise ElmldaError(
+            f"{folder} is being written by another elmlda (process {holder}). "
+            "Wait for it, or use --out for another run."
+        ) from None
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return file
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class _explained:  # noqa: N801
+    """Turn the system's refusal to write into an error that says where and what to do."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError):
+            raise ElmldaError(
+                f"{self._path}: cannot be written: {error.strerror or error}. What was recorded "
+                "before is safe: mend the cause and run the same command again, or use --out."
+            ) from error
+
+
+def _grow(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The larger of two numbers, all of two lists."""
+    grown = {**old, **new}
+    for key in old.keys() & new.keys():
+        if isinstance(new[key], list):
+            grown[key] = sorted({*old[key], *new[key]})
+        else:
+            grown[key] = max(old[key], new[key])
+    return grown
+
+
+def _as_json(value: Any) -> Any:
+    """The value as it will look when it has been written and read back."""
+    return json.loads(json.dumps(value))
+
+
+def _show(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False).strip('"')
+    return text if len(text) <= 60 else f"{text[:57]}…"
