@@ -3,8 +3,11 @@
 scipy's own Python wrappers copy every array that is not contiguous, and a block of a matrix is not: a
 triangular solve with the leading block of a large factor spends its time copying. Here the same
 routines are called through the function pointers that scipy exports for Cython, with the block's
-leading dimension, so nothing is copied. All matrices are Fortran-ordered, or blocks of such; only
-lower triangles are read or written.
+leading dimension, so nothing is copied. They are also the only BLAS that a network uses: numpy brings
+another one, whose idle threads go on spinning for a while and take the cores from this one's.
+
+All matrices are Fortran-ordered, or blocks of such, unless a
+function says otherwise; of symmetric and triangular ones only the lower triangle is read or written.
 """
 
 from __future__ import annotations
@@ -31,11 +34,19 @@ def add_gram(batch: FloatArray, gram: FloatArray, alpha: float = 1.0) -> None:
 
     `batch` is n × k: Fortran-ordered, or the transpose of a Fortran-ordered k × n matrix.
     """
-    transposed = batch.strides[0] != batch.itemsize
-    stored = batch.T if transposed else batch
+    stored, flag = _as_stored(batch)
+    _call(cython_blas, "syrk", gram.dtype, "L", flag, *batch.shape, alpha, stored, 1.0, gram)
+
+
+def multiply(a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False) -> None:
+    """Write a · b into `out`, or add it there. Each may be C- or Fortran-ordered, or a block."""
+    if _is_c_ordered(out):
+        # outᵀ = bᵀ · aᵀ is Fortran-ordered.
+        a, b, out = b.T, a.T, out.T
+    (stored_a, flag_a), (stored_b, flag_b) = _as_stored(a), _as_stored(b)
     _call(
-        cython_blas, "syrk", gram.dtype, "L", "T" if transposed else "N", *batch.shape,
-        alpha, stored, 1.0, gram,
+        cython_blas, "gemm", out.dtype, flag_a, flag_b, *out.shape, a.shape[1],
+        1.0, stored_a, stored_b, float(add), out,
     )  # fmt: skip
 
 
@@ -72,6 +83,15 @@ def cholesky(matrix: FloatArray) -> int:
             )  # fmt: skip
             add_gram(below, matrix[stop:, stop:], alpha=-1.0)
     return n
+
+
+def _is_c_ordered(block: FloatArray) -> bool:
+    return block.strides[1] == block.itemsize and block.strides[0] != block.itemsize
+
+
+def _as_stored(block: FloatArray) -> tuple[FloatArray, str]:
+    """A block as it lies in memory, Fortran-ordered, and BLAS's flag for what it is to be."""
+    return (block.T, "T") if _is_c_ordered(block) else (block, "N")
 
 
 def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: object) -> None:

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from elmlda.blas import multiply
+
 BASE_BYTES = 150_000_000
 """The interpreter with its libraries and BLAS's buffers."""
 
@@ -76,9 +78,9 @@ def measure_matmul_speed(dtype: type[np.floating], n: int = 2048, seconds: float
     """Operations a second of this machine's matrix multiplication, with BLAS's present threads."""
     a = np.full((n, n), 0.5, dtype)
     out = np.empty_like(a)
-    np.matmul(a, a, out=out)
+    multiply(a, a, out)
     n_products, start = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < seconds or not n_products:
-        np.matmul(a, a, out=out)
+        multiply(a, a, out)
         n_products += 1
     return 2.0 * n**3 * n_products / elapsed

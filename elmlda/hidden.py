@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from elmlda.arrays import FloatArray, RealArray
+from elmlda.blas import multiply
 
 UNITS_PER_DRAW = 1024
 ELEMENTS_PER_TASK = 1 << 20
@@ -74,7 +75,7 @@ class HiddenLayer:
     def project(self, inputs: RealArray, out: FloatArray) -> None:
         """Write scale · X · W1 into `out` (n_samples × n_hidden)."""
         scaled = np.multiply(inputs, self.dtype.type(self.input_scale), dtype=self.dtype)
-        np.matmul(scaled, self.input_weights, out=out)
+        multiply(scaled, self.input_weights, out)
 
     def activate(self, projected: FloatArray) -> None:
         """Apply g() in place, rows shared out among the threads."""

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from elmlda.arrays import FloatArray, IntArray
-from elmlda.blas import cholesky, solve_lower
+from elmlda.blas import cholesky, multiply, solve_lower
 from elmlda.errors import ElmldaError
 from elmlda.statistics import Statistics
 
@@ -75,9 +75,8 @@ class PiOutputs:
         for i, (start, stop) in enumerate(pairwise((0, *self.sizes))):
             # The units from one size to the next do not exist in the networks of smaller size.
             larger = slice(i * self.n_classes, None)
-            scores[:, larger] += (
-                hidden[:, start:stop].astype(np.float64) @ self.weights[start:stop, larger]
-            )
+            block = hidden[:, start:stop].astype(np.float64)
+            multiply(block, self.weights[start:stop, larger], scores[:, larger], add=True)
         return scores.reshape(len(hidden), len(self.sizes), self.n_classes)
 
     def add_constant_unit(self, scores: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from elmlda.arrays import FloatArray, IntArray
-from elmlda.blas import add_gram
+from elmlda.blas import add_gram, multiply
 
 
 @dataclass
@@ -51,7 +51,9 @@ class Statistics:
         """Add a batch: hidden outputs (n_samples × n_hidden, C-ordered) and their class indices."""
         add_gram(hidden.T, self.gram)
         targets = np.equal.outer(np.arange(self.n_classes), labels).astype(hidden.dtype)
-        self.class_sums += (targets @ hidden).T
+        sums = np.empty((self.n_classes, self.n_hidden), hidden.dtype)
+        multiply(targets, hidden, sums)
+        self.class_sums += sums.T
         self.class_counts += np.bincount(labels, minlength=self.n_classes)
 
     def merge(self, other: Statistics) -> None:
