@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from elmlda.arrays import FloatArray, IntArray, RealArray
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.errors import ElmldaError
-from elmlda.evaluate import count_errors, posteriors
+from elmlda.evaluate import count_errors, posteriors, round_posteriors
 from elmlda.hidden import HiddenLayer, draw_input_weights
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, parse_priors
 from elmlda.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
@@ -122,7 +122,7 @@ def _run(
         pi_constant_errors,
         lda_errors,
         n_test=len(test.labels),
-        posteriors=posteriors(lda_scores[:, -1]).astype(np.float32),
+        posteriors=round_posteriors(posteriors(lda_scores[:, -1])),
         precision=settings.precision,
         part_seconds=dict(watch.parts),
     )

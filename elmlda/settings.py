@@ -11,6 +11,7 @@ from elmlda.errors import ElmldaError
 ACTIVATION_NAMES = ("tanh", "logistic", "relu", "softsign", "sine")
 PRECISIONS = ("mixed", "double")
 DESIGNS = ("nested", "independent")
+COMBINATIONS = ("mean", "product", "median", "max", "vote")
 DEFAULT_CHUNK = 4000
 
 
@@ -69,6 +70,18 @@ class NetworkJob:
     """Hidden sizes, ascending; the network has the largest, the others are its first units."""
     settings: NetworkSettings = field(default_factory=NetworkSettings)
     resources: Resources = field(default_factory=Resources)
+
+
+def network_key(design: str, index: int, n_hidden: int, n_inputs: int) -> tuple[int, ...]:
+    """Spawn key of network `index` of a run, whichever experiment asks for it.
+
+    In the nested design it is the same network at every size; in the independent one every size has
+    networks of its own, known by their fan-out or, where that is not whole, by their hidden units.
+    """
+    if design == "nested":
+        return (index,)
+    fanout, rest = divmod(n_hidden, n_inputs)
+    return (index, fanout) if rest == 0 else (index, 0, n_hidden)
 
 
 def parse_priors(text: str) -> tuple[float, ...]:

@@ -11,15 +11,22 @@ import csv
 import dataclasses
 import errno
 import fcntl
+import hashlib
 import io
 import json
 import os
 import tempfile
+import warnings
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Generic, Self, TypeVar, get_type_hints
 
+import numpy as np
+
+from elmlda.arrays import FloatArray
 from elmlda.errors import ElmldaError
 
 SCHEMA = 1
@@ -124,6 +131,7 @@ class Run:
     folder : made if it does not exist
     experiment : name of the manifest's section for `grown`
     identity : what makes the run's networks what they are: must equal the folder's
+    fixed : the experiment's own settings that must equal the folder's too
     grown : what may grow when a run goes on (the number of repeats, the list of sizes)
     machine : where this part of the run is computed, for the manifest
     """
@@ -133,12 +141,14 @@ class Run:
         folder: Path,
         experiment: str,
         identity: Mapping[str, Any],
+        fixed: Mapping[str, Any],
         grown: Mapping[str, Any],
         machine: Mapping[str, Any],
     ) -> None:
         self.folder = folder
         self._experiment = experiment
         self._identity = _as_json(identity)
+        self._fixed = _as_json(fixed)
         self._grown = _as_json(grown)
         self._machine = _as_json(machine)
         self._lock: IO[str] | None = None
@@ -174,11 +184,11 @@ class Run:
 
         old = read_manifest(self.folder)
         if old is not None:
-            check_same_run(self.folder, old, self._identity)
+            check_same_run(self.folder, old, self._identity, self._experiment, self._fixed)
         new = dict(old or {"schema": SCHEMA, "elmlda": __version__, "run": self._identity})
         experiments = new.get("experiments", {})
         grown = _grow(experiments.get(self._experiment, {}), self._grown)
-        new["experiments"] = {**experiments, self._experiment: grown}
+        new["experiments"] = {**experiments, self._experiment: {**self._fixed, **grown}}
         machines = new.get("machines", [])
         new["machines"] = machines if self._machine in machines else [*machines, self._machine]
         if new != old:
@@ -210,9 +220,17 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     return dict(manifest)
 
 
-def check_same_run(folder: Path, manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+def check_same_run(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    identity: Mapping[str, Any],
+    experiment: str,
+    fixed: Mapping[str, Any],
+) -> None:
     """Refuse to go on with a run of another configuration, naming the settings that differ."""
-    made, asked = manifest["run"], _as_json(identity)
+    recorded = manifest["experiments"].get(experiment, fixed)
+    made = {**manifest["run"], **{key: recorded.get(key) for key in fixed}}
+    asked = _as_json({**identity, **fixed})
     differing = [key for key in {**made, **asked} if made.get(key) != asked.get(key)]
     if differing:
         was = ", ".join(f"{key} {_show(made.get(key))}" for key in differing)
@@ -250,6 +268,79 @@ def unique(records: Iterable[Record], key: Callable[[Record], Any], path: Path) 
             )
         found[key(record)] = record
     return found
+
+
+class PosteriorStore:
+    """Test posteriors of a run's networks, one file each, trusted only if they prove themselves.
+
+    Parameters
+    ----------
+    folder : the run's
+    identity : the run's, as in its manifest: a file of another run is not used
+    shape : n_test × n_classes
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], shape: tuple[int, int]) -> None:
+        self._folder = folder / "posteriors"
+        self._identity = identity
+        self._shape = shape
+
+    def write(self, key: tuple[int, ...], n_hidden: int, posteriors: FloatArray) -> None:
+        """Keep a network's posteriors (float32)."""
+        content = io.BytesIO()
+        np.savez(
+            content,
+            posteriors=posteriors,
+            network=np.array(self._network(key, n_hidden)),
+            sha256=np.array(hashlib.sha256(posteriors.tobytes()).hexdigest()),
+        )
+        path = self._path(key, n_hidden)
+        with _explained(path):
+            path.parent.mkdir(exist_ok=True)
+        write_atomically(path, content.getvalue())
+
+    def read(self, key: tuple[int, ...], n_hidden: int) -> FloatArray | None:
+        """A network's posteriors; None if there are none, with a warning if they are broken."""
+        path = self._path(key, n_hidden)
+        try:
+            return self._read(path, self._network(key, n_hidden))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            warnings.warn(
+                f"{path}: not used, the network is trained again: {error}",
+                UntrustedPosteriorsWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def _read(self, path: Path, network: str) -> FloatArray:
+        expected = 4 * self._shape[0] * self._shape[1]
+        if path.stat().st_size > expected + 100_000:
+            raise ValueError(f"{path.stat().st_size:,} bytes, expected about {expected:,}")
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+            if str(stored["network"]) != network:
+                raise ValueError("it is of another run or network")
+            posteriors: FloatArray = stored["posteriors"]
+            sha256 = str(stored["sha256"])
+        if posteriors.shape != self._shape or posteriors.dtype != np.float32:
+            raise ValueError(f"{posteriors.dtype} of shape {posteriors.shape}")
+        if hashlib.sha256(posteriors.tobytes()).hexdigest() != sha256:
+            raise ValueError("the content does not have its checksum")
+        if not np.allclose(posteriors.sum(axis=1), 1, atol=1e-4):
+            raise ValueError("the posteriors do not sum to one")
+        return posteriors
+
+    def _path(self, key: tuple[int, ...], n_hidden: int) -> Path:
+        return self._folder / f"{'-'.join(map(str, key))}-{n_hidden}.npz"
+
+    def _network(self, key: tuple[int, ...], n_hidden: int) -> str:
+        about = {"run": self._identity, "key": list(key), "n_hidden": n_hidden}
+        return json.dumps(about, sort_keys=True)
+
+
+class UntrustedPosteriorsWarning(UserWarning):
+    """A file of posteriors is broken, or of another network, and is not used."""
 
 
 def _lock(folder: Path) -> IO[str]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 import click
 
 from elmlda import __version__
 from elmlda.cli.bench import bench
 from elmlda.cli.data import data
+from elmlda.cli.ensemble import ensemble
 from elmlda.cli.sweep import sweep
 from elmlda.errors import ElmldaError
 
 INTERRUPTED = 130
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    click.echo(f"Warning: {message}", err=True)
 
 
 class _Group(click.Group):
@@ -21,7 +27,10 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = _show_warning  # type: ignore[assignment]
+                return super().invoke(ctx)
         except ElmldaError as error:
             raise click.ClickException(" ".join(str(error).splitlines())) from error
 
@@ -36,7 +45,7 @@ def cli() -> None:
     """
 
 
-for command in (sweep, bench, data):
+for command in (sweep, ensemble, bench, data):
     cli.add_command(command)
 
 

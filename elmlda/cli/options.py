@@ -12,7 +12,7 @@ import click
 
 from elmlda.errors import ElmldaError
 from elmlda.ranges import parse_ranges
-from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, PRECISIONS
+from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, DESIGNS, PRECISIONS
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -113,6 +113,13 @@ data_options = _together(
 
 network_options = _together(
     data_options,
+    click.option(
+        "--design",
+        type=click.Choice(DESIGNS),
+        default="nested",
+        show_default=True,
+        help="nested: one network gives all sizes. independent: new weights for each, as in the paper.",
+    ),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root seed."),
     click.option(
         "--activation",

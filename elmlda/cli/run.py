@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 from tqdm import tqdm
 
+from elmlda.arrays import FloatArray
+from elmlda.cli.formats import format_seconds
 from elmlda.cost import Problem, count_operations, measure_matmul_speed, predict_peak_bytes
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.datasets.idx import available_memory
@@ -19,7 +22,7 @@ from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, describe_machine
 from elmlda.network import HIDDEN_DTYPES, resolve_priors
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
-from elmlda.store import Run
+from elmlda.store import PosteriorStore, Run, check_same_run, read_manifest
 
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
@@ -49,8 +52,22 @@ class Setup:
             "input_scale": self.settings.input_scale or self.dataset.input_scale,
         }
 
-    def open_run(self, experiment: str, grown: dict[str, Any]) -> Run:
-        return Run(self.folder, experiment, self.identity(), grown, describe_machine())
+    def open_run(self, experiment: str, fixed: dict[str, Any], grown: dict[str, Any]) -> Run:
+        return Run(self.folder, experiment, self.identity(), fixed, grown, describe_machine())
+
+    def check_folder(self, experiment: str, fixed: dict[str, Any]) -> None:
+        """Refuse a folder of another configuration, without touching it."""
+        manifest = read_manifest(self.folder)
+        if manifest:
+            check_same_run(self.folder, manifest, self.identity(), experiment, fixed)
+
+    def posteriors(self) -> PosteriorStore:
+        shape = len(self.dataset.test.labels), self.dataset.n_classes
+        return PosteriorStore(self.folder, self.identity(), shape)
+
+    def priors(self) -> FloatArray:
+        counts = np.bincount(self.dataset.train.labels, minlength=self.dataset.n_classes)
+        return resolve_priors(self.settings.priors, counts)
 
     def problem(self, sizes: tuple[int, ...]) -> Problem:
         data = self.dataset
@@ -58,12 +75,11 @@ class Setup:
         return Problem(*counts, sizes)
 
 
-def prepare(options: dict[str, Any], design: str = "nested") -> Setup:
+def prepare(options: dict[str, Any]) -> Setup:
     """Read the options that all such commands have, and load the data."""
     settings = NetworkSettings(**{name: options[name] for name in NetworkSettings.__dataclass_fields__})
     ref = DatasetRef(options["dataset"], options["data_dir"])
     dataset = load_dataset(ref.name, ref.data_dir)
-    resolve_priors(settings.priors, _class_counts(dataset))
     jobs = options["jobs"]
     threads = options["threads"] or max(1, count_cores() // jobs)
     if jobs * threads > count_cores() and jobs > 1:
@@ -71,16 +87,18 @@ def prepare(options: dict[str, Any], design: str = "nested") -> Setup:
             f"--jobs {jobs} × --threads {threads} is more than the {count_cores()} cores here: "
             "lower one of them."
         )
-    return Setup(
+    setup = Setup(
         dataset,
         ref,
         options["seed"],
-        design,
+        options["design"],
         settings,
         Resources(threads, options["chunk"]),
         jobs,
         options["out"] or Path("results") / dataset.name,
     )
+    setup.priors()  # so that wrong ones are refused at once
+    return setup
 
 
 def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
@@ -136,13 +154,6 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
     return lines
 
 
-def format_seconds(seconds: float) -> str:
-    """As in 40 s, 12 min, 3.5 h."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 @contextmanager
 def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any]]:
     """A bar on stderr; Ctrl-C inside ends it and says how to go on."""
@@ -158,9 +169,3 @@ def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any
         raise
     finally:
         bar.close()
-
-
-def _class_counts(dataset: Dataset) -> Any:
-    import numpy as np
-
-    return np.bincount(dataset.train.labels, minlength=dataset.n_classes)

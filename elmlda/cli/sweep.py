@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from elmlda.cli.formats import or_blank, with_interval
 from elmlda.cli.options import Ranges, network_options, resource_options, run_options
-from elmlda.settings import DESIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 @click.option("--hidden", type=Ranges(), help="Hidden units instead: 100,500,1000-5000:1000.")
 @click.option("--repeats", type=click.IntRange(1), default=200, show_default=True)
 @click.option(
-    "--design",
-    type=click.Choice(DESIGNS),
-    default="nested",
+    "--posteriors/--no-posteriors",
+    default=True,
     show_default=True,
-    help="nested: one network gives all sizes. independent: new weights for each, as in the paper.",
+    help="Keep each network's test posteriors at the largest size, for elmlda ensemble.",
 )
 @network_options
 @resource_options
@@ -45,9 +44,9 @@ def sweep(ctx: click.Context, /, **options: Any) -> None:
     """
     from elmlda.cli import run as runs
     from elmlda.experiments.sweep import FILE, SweepPlan, SweepRecord, run_sweep
-    from elmlda.store import RecordFile, check_same_run, read_manifest, unique
+    from elmlda.store import RecordFile, unique
 
-    setup = runs.prepare(options, options["design"])
+    setup = runs.prepare(options)
     n_inputs = setup.dataset.n_inputs
     sizes = _sizes(ctx, n_inputs)
     runs.refuse_what_cannot_be(setup, sizes)
@@ -56,21 +55,21 @@ def sweep(ctx: click.Context, /, **options: Any) -> None:
         setup.settings, setup.resources,
     )  # fmt: skip
     if options["dry_run"]:
-        manifest = read_manifest(setup.folder)
-        if manifest:
-            check_same_run(setup.folder, manifest, setup.identity())
+        setup.check_folder("sweep", {})
         recorded = {record.key for record in RecordFile(setup.folder / FILE, SweepRecord).read()}
         asked = {(repeat, size) for repeat in range(plan.repeats) for size in sizes}
         jobs = plan.jobs(recorded)
         click.echo("\n".join(runs.describe_plan(setup, jobs, len(recorded & asked))))
         return
     quiet = options["quiet"]
-    with setup.open_run("sweep", {"repeats": plan.repeats, "n_hidden": list(sizes)}) as run:
+    with setup.open_run("sweep", {}, {"repeats": plan.repeats, "n_hidden": list(sizes)}) as run:
         file = run.records(FILE, SweepRecord)
         recorded = set(unique(file.read(), lambda record: record.key, file.path))
         jobs, n_all = plan.jobs(recorded), len(plan.jobs())
         with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:
-            for records, result in run_sweep(jobs, n_inputs, setup.n_processes):
+            for job, result, records in run_sweep(jobs, n_inputs, setup.n_processes):
+                if options["posteriors"] and job.sizes[-1] == sizes[-1]:
+                    setup.posteriors().write(job.key, sizes[-1], result.posteriors)
                 file.append(records)
                 bar.update()
                 if result.precision != setup.settings.precision and not quiet:
@@ -107,23 +106,15 @@ def format_table(records: Sequence[SweepRecord], beside_paper: bool) -> str:
     for row in tabulate_sweep(records).to_dict("records"):
         line = (
             f"{row['fanout']:7.6g} {row['repeats']:7d} "
-            f"{_with_interval(row['pi_error_percent'], row['pi_interval'])} "
-            f"{_with_interval(row['lda_error_percent'], row['lda_interval'])} "
-            f"{_or_blank(row['improvement_percent'], '{:6.1f}%', 7)}"
+            f"{with_interval(row['pi_error_percent'], row['pi_interval'])} "
+            f"{with_interval(row['lda_error_percent'], row['lda_interval'])} "
+            f"{or_blank(row['improvement_percent'], '{:6.1f}%', 7)}"
         )
         if beside_paper:
             line += (
-                f"   {_or_blank(row['paper_pi_error_percent'], '{:6.2f}', 6)} "
-                f"{_or_blank(row['paper_lda_error_percent'], '{:6.2f}', 6)} "
-                f"{_or_blank(row['paper_improvement_percent'], '{:7.1f}%', 8)}"
+                f"   {or_blank(row['paper_pi_error_percent'], '{:6.2f}', 6)} "
+                f"{or_blank(row['paper_lda_error_percent'], '{:6.2f}', 6)} "
+                f"{or_blank(row['paper_improvement_percent'], '{:7.1f}%', 8)}"
             )
         lines.append(line.rstrip())
     return "\n".join(lines)
-
-
-def _with_interval(mean: float, half_width: float) -> str:
-    return f"{mean:6.2f} {_or_blank(half_width, '±{:5.2f}', 6)}"
-
-
-def _or_blank(value: float, form: str, width: int) -> str:
-    return form.format(value) if value == value else " " * width

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from elmlda.execute import execute
 from elmlda.network import NetworkResult, run_job
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
+from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 
 FILE = "sweep.csv"
 
@@ -60,21 +60,17 @@ class SweepPlan:
         self, repeat: int, sizes: tuple[int, ...]
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Spawn key and sizes of the networks of one repeat."""
-        if self.design == "nested":
-            if sizes:
-                yield (repeat,), sizes
-            return
-        for size in sizes:
-            fanout, rest = divmod(size, self.n_inputs)
-            yield ((repeat, fanout) if rest == 0 else (repeat, 0, size)), (size,)
+        together = [sizes] if self.design == "nested" else [(size,) for size in sizes]
+        for network in filter(None, together):
+            yield network_key(self.design, repeat, network[-1], self.n_inputs), network
 
 
 def run_sweep(
     jobs: Iterable[NetworkJob], n_inputs: int, n_processes: int = 1
-) -> Iterator[tuple[list[SweepRecord], NetworkResult]]:
-    """The records of each network, and what else is known of it, as it finishes."""
+) -> Iterator[tuple[NetworkJob, NetworkResult, list[SweepRecord]]]:
+    """Each network as it finishes, with its records."""
     for job, result in execute(run_job, jobs, n_processes):
-        yield _records(job, result, n_inputs), result
+        yield job, result, _records(job, result, n_inputs)
 
 
 def _records(job: NetworkJob, result: NetworkResult, n_inputs: int) -> list[SweepRecord]:

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from elmlda import paper
+from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
 
 
@@ -38,6 +39,23 @@ def _row(rows: pd.DataFrame) -> dict[str, float]:
         "paper_lda_error_percent": paper.LDA_ERROR_PERCENT.get(fanout, np.nan),
         "paper_improvement_percent": paper.IMPROVEMENT_PERCENT.get(fanout, np.nan),
     }
+
+
+def tabulate_ensemble(records: Sequence[EnsembleRecord]) -> pd.DataFrame:
+    """Fig. 2: a row for each ensemble size and scheme, error rates in per cent."""
+    frame = pd.DataFrame([vars(record) for record in records])
+    frame["percent"] = 100 * frame["errors"] / frame["n_test"]
+    rows = [
+        {
+            "size": size,
+            "combine": combine,
+            "repeats": len(rates),
+            "error_percent": rates.mean(),
+            "interval": half_interval(rates.to_numpy()),
+        }
+        for (size, combine), rates in frame.groupby(["size", "combine"])["percent"]
+    ]
+    return pd.DataFrame(rows)
 
 
 def half_interval(values: np.ndarray, level: float = 0.95) -> float:
