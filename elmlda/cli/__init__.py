@@ -12,6 +12,7 @@ from elmlda import __version__
 from elmlda.cli.bench import bench
 from elmlda.cli.data import data
 from elmlda.cli.ensemble import ensemble
+from elmlda.cli.report import report
 from elmlda.cli.sweep import sweep
 from elmlda.errors import ElmldaError
 
@@ -45,7 +46,7 @@ def cli() -> None:
     """
 
 
-for command in (sweep, ensemble, bench, data):
+for command in (sweep, ensemble, bench, report, data):
     cli.add_command(command)
 
 
