@@ -17,8 +17,9 @@ from matplotlib.ticker import MaxNLocator
 from elmlda import paper
 
 # Okabe and Ito's colours, told apart by colour-blind readers; markers differ too.
-PI_STYLE: dict[str, Any] = {"color": "#D55E00", "marker": "s"}
-LDA_STYLE: dict[str, Any] = {"color": "#0072B2", "marker": "o"}
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+PI_STYLE: dict[str, Any] = {"color": COLORS[1], "marker": "s"}
+LDA_STYLE: dict[str, Any] = {"color": COLORS[0], "marker": "o"}
 STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -56,18 +57,13 @@ def plot_sweep(table: pd.DataFrame, stem: Path, beside_paper: bool) -> list[Path
 def plot_ensemble(table: pd.DataFrame, stem: Path, beside_paper: bool) -> list[Path]:
     """Fig. 2: error rate over ensemble number; `table` is `tabulate_ensemble`'s."""
     with _axes(stem) as (axes, paths):
-        colors = mpl.colormaps["tab10"].colors  # type: ignore[attr-defined]
         ordered = sorted(table.groupby("combine"), key=lambda group: group[0] != "mean")
-        for i, (scheme, rows) in enumerate(ordered):
-            color = LDA_STYLE["color"] if scheme == "mean" else colors[i]
-            half = rows["interval"].fillna(0)
-            axes.plot(
-                rows["size"], rows["error_percent"], "o-", ms=3, lw=1.2, color=color, label=scheme
-            )
-            axes.fill_between(
-                rows["size"], rows["error_percent"] - half, rows["error_percent"] + half,
-                color=color, alpha=0.2, lw=0,
-            )  # fmt: skip
+        for (scheme, rows), color in zip(ordered, COLORS, strict=False):
+            sizes, rates = rows["size"], rows["error_percent"]
+            axes.plot(sizes, rates, "o-", ms=3, lw=1.2, color=color, label=scheme)
+            if color == COLORS[0]:  # bands of several schemes would hide each other
+                half = rows["interval"].fillna(0)
+                axes.fill_between(sizes, rates - half, rates + half, color=color, alpha=0.25, lw=0)
         if beside_paper:
             stated = paper.ENSEMBLE_ERROR_PERCENT
             axes.scatter(
