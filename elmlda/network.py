@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -21,11 +23,16 @@ from elmlda.statistics import Statistics
 from elmlda.stopwatch import Stopwatch
 
 HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np.float64}
+METHODS = ("pi", "pi_constant", "lda")
+"""What a network's errors can be counted of; `pi_constant` is PI-ELM with a constant hidden unit."""
 
 
 @dataclass(frozen=True)
 class NetworkResult:
-    """What is kept of a network: counts at each hidden size, and the largest size's posteriors."""
+    """What is kept of a network: counts at each hidden size, and the largest size's posteriors.
+
+    The counts of methods that were not asked for are empty, and without LDA so are the posteriors.
+    """
 
     sizes: tuple[int, ...]
     pi_errors: tuple[int, ...]
@@ -38,16 +45,14 @@ class NetworkResult:
     precision: str
     """The precision that it was computed in: double where mixed was not enough."""
     part_seconds: dict[str, float]
-
-    @property
-    def seconds(self) -> float:
-        return sum(self.part_seconds.values())
+    seconds: float
+    """Elapsed from the first random number to the last count: a little more than all parts."""
 
 
-def run_job(job: NetworkJob) -> NetworkResult:
+def run_job(job: NetworkJob, methods: Collection[str] = METHODS) -> NetworkResult:
     """Train and test the job's network, in this process."""
     rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=job.key))
-    return run_network(_dataset(job.dataset), rng, job.sizes, job.settings, job.resources)
+    return run_network(_dataset(job.dataset), rng, job.sizes, job.settings, job.resources, methods)
 
 
 @lru_cache(maxsize=1)
@@ -61,32 +66,60 @@ def run_network(
     sizes: Sequence[int],
     settings: NetworkSettings | None = None,
     resources: Resources | None = None,
+    methods: Collection[str] = METHODS,
 ) -> NetworkResult:
     """Train PI-ELM and LDA-ELM on the same input weights at every hidden size, and test them.
 
     Parameters
     ----------
     sizes : hidden sizes, ascending: one network of the largest size gives them all
+    methods : which of `METHODS` to test; what only the others need is not computed
     """
+    if not set(methods) <= set(METHODS):
+        raise ValueError(f"methods are {tuple(methods)}: expected some of {METHODS}")
+    sizes = tuple(sizes)
     settings = settings or NetworkSettings()
     resources = resources or Resources()
+    labels = dataset.test.labels
     before = copy.deepcopy(rng)
+    watch = Stopwatch()
     with threadpool_limits(resources.threads, user_api="blas"):
-        try:
-            return _run(dataset, rng, tuple(sizes), settings, resources)
-        except LostPrecisionError:
-            double = replace(settings, precision="double")
-            return _run(dataset, before, tuple(sizes), double, resources)
+        start = time.perf_counter()
+        scores = None
+        with suppress(LostPrecisionError):
+            scores = _train_and_score(dataset, rng, sizes, settings, resources, methods, watch)
+        if scores is None:
+            settings = replace(settings, precision="double")
+            scores = _train_and_score(dataset, before, sizes, settings, resources, methods, watch)
+        with watch.part("test"):
+            errors = {
+                method: tuple(count_errors(scores[method], labels).tolist()) for method in methods
+            }
+        seconds = time.perf_counter() - start
+    lda_scores = scores["lda"][:, -1] if "lda" in methods else np.empty((0, dataset.n_classes))
+    return NetworkResult(
+        sizes,
+        errors.get("pi", ()),
+        errors.get("pi_constant", ()),
+        errors.get("lda", ()),
+        n_test=len(labels),
+        posteriors=round_posteriors(posteriors(lda_scores)),
+        precision=settings.precision,
+        part_seconds=dict(watch.parts),
+        seconds=seconds,
+    )
 
 
-def _run(
+def _train_and_score(
     dataset: Dataset,
     rng: np.random.Generator,
     sizes: tuple[int, ...],
     settings: NetworkSettings,
     resources: Resources,
-) -> NetworkResult:
-    watch = Stopwatch()
+    methods: Collection[str],
+    watch: Stopwatch,
+) -> dict[str, FloatArray]:
+    """Each method's scores of the test samples: n_test × n_sizes × n_classes."""
     with watch.part("projection"):
         layer = HiddenLayer(
             draw_input_weights(
@@ -100,32 +133,22 @@ def _run(
             dataset.input_scale if settings.input_scale is None else settings.input_scale,
             resources.threads,
         )
-    train, test = dataset.train, dataset.test
+    train = dataset.train
     statistics = accumulate_statistics(
         layer, train.inputs, train.labels, dataset.n_classes, resources.chunk, watch
     )
-    with watch.part("factorisation"):
-        pi = solve_pi(statistics, sizes, settings.ridge)
+    pi = solve_pi(statistics, sizes, settings.ridge, watch)
     del statistics
-    with watch.part("solve"):
-        lda = derive_lda(pi, resolve_priors(settings.priors, pi.class_counts))
+    if "lda" in methods:
+        with watch.part("solve"):
+            lda = derive_lda(pi, resolve_priors(settings.priors, pi.class_counts))
     with watch.part("test"):
-        pi_scores = score_pi(layer, pi, test.inputs, resources.chunk)
-        lda_scores = lda.scores(pi_scores)
-        pi_errors, pi_constant_errors, lda_errors = (
-            tuple(count_errors(scores, test.labels).tolist())
-            for scores in (pi_scores, pi.add_constant_unit(pi_scores), lda_scores)
-        )
-    return NetworkResult(
-        sizes,
-        pi_errors,
-        pi_constant_errors,
-        lda_errors,
-        n_test=len(test.labels),
-        posteriors=round_posteriors(posteriors(lda_scores[:, -1])),
-        precision=settings.precision,
-        part_seconds=dict(watch.parts),
-    )
+        scores = {"pi": score_pi(layer, pi, dataset.test.inputs, resources.chunk)}
+        if "pi_constant" in methods:
+            scores["pi_constant"] = pi.add_constant_unit(scores["pi"])
+        if "lda" in methods:
+            scores["lda"] = lda.scores(scores["pi"])
+    return scores
 
 
 def accumulate_statistics(

@@ -28,6 +28,7 @@ from elmlda.arrays import FloatArray, IntArray
 from elmlda.blas import cholesky, multiply, solve_lower
 from elmlda.errors import ElmldaError
 from elmlda.statistics import Statistics
+from elmlda.stopwatch import Stopwatch
 
 COLUMNS_PER_COPY = 256
 
@@ -112,31 +113,43 @@ class LdaOutputs:
         return by_size + self.constants
 
 
-def solve_pi(statistics: Statistics, sizes: Sequence[int], ridge: float = 0.0) -> PiOutputs:
+def solve_pi(
+    statistics: Statistics,
+    sizes: Sequence[int],
+    ridge: float = 0.0,
+    watch: Stopwatch | None = None,
+) -> PiOutputs:
     """Solve (G + ridge·I) P = S, Eq. (5), for the leading `sizes` hidden units, in float64.
 
     Where G is not positive definite (dead or repeated hidden units, fewer samples than units), the
     sizes concerned get the Moore-Penrose solution and a RankWarning. A float32 Gram matrix can't tell
     dependent units from rounding and raises LostPrecisionError instead.
+
+    `watch` gets the parts "factorisation" (the copy to float64 and Cholesky, or the eigenvalues) and
+    "solve" (the triangular solves).
     """
+    watch = watch or Stopwatch()
     sizes = tuple(sizes)
     n_classes = statistics.n_classes
     if list(sizes) != sorted(set(sizes)) or sizes[-1] != statistics.n_hidden:
         raise ValueError(f"sizes must ascend to {statistics.n_hidden}: {sizes}")
-    factor, n_sound = _factorise(statistics.gram, ridge)
+    with watch.part("factorisation"):
+        factor, n_sound = _factorise(statistics.gram, ridge)
     n_sound_sizes = sum(size <= n_sound for size in sizes)
     if n_sound_sizes < len(sizes) and statistics.gram.dtype == np.float32:
         raise LostPrecisionError(
             f"hidden unit {n_sound + 1} of {statistics.n_hidden} depends on the units before it "
             "to within float32's rounding. Use --precision double or add a ridge (--ridge 1e-3)."
         )
-    weights = np.zeros((statistics.n_hidden, len(sizes) * n_classes), order="F")
-    explained = np.empty((len(sizes), n_classes, n_classes))
     ranks = list(sizes)
-    _substitute(factor, statistics.class_sums, sizes[:n_sound_sizes], weights, explained)
+    with watch.part("solve"):
+        weights = np.zeros((statistics.n_hidden, len(sizes) * n_classes), order="F")
+        explained = np.empty((len(sizes), n_classes, n_classes))
+        _substitute(factor, statistics.class_sums, sizes[:n_sound_sizes], weights, explained)
     del factor
     for i in range(n_sound_sizes, len(sizes)):
-        solution, ranks[i] = _solve_by_eigenvalues(statistics, sizes[i], ridge)
+        with watch.part("factorisation"):
+            solution, ranks[i] = _solve_by_eigenvalues(statistics, sizes[i], ridge)
         weights[: sizes[i], i * n_classes : (i + 1) * n_classes] = solution
         explained[i] = statistics.class_sums[: sizes[i]].T @ solution
     return PiOutputs(sizes, weights, explained, statistics.class_counts.copy(), tuple(ranks))

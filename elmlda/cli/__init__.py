@@ -14,6 +14,7 @@ from elmlda.cli.data import data
 from elmlda.cli.ensemble import ensemble
 from elmlda.cli.report import report
 from elmlda.cli.sweep import sweep
+from elmlda.cli.timing import timing
 from elmlda.errors import ElmldaError
 
 INTERRUPTED = 130
@@ -46,7 +47,7 @@ def cli() -> None:
     """
 
 
-for command in (sweep, ensemble, bench, report, data):
+for command in (sweep, ensemble, timing, bench, report, data):
     cli.add_command(command)
 
 

@@ -95,7 +95,7 @@ def ensemble(**options: Any) -> None:
         file.sort(key=lambda record: record.key)
         wanted = [r for r in file.read() if r.repeat < plan.repeats and r.combine in schemes]
     if not options["quiet"]:
-        is_papers = setup.dataset.name == "mnist" and options["fanout"] == 20
+        is_papers = setup.is_papers_data and options["fanout"] == 20
         click.echo(format_table(wanted, paper.ENSEMBLE_ERROR_PERCENT if is_papers else {}))
         click.echo(f"\nRecords: {file.path}")
 

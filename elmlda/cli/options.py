@@ -158,18 +158,11 @@ network_options = _together(
     ),
 )
 
-resource_options = _together(
-    click.option(
-        "--jobs",
-        type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="Networks side by side, each in a process.",
-    ),
+one_network_options = _together(
     click.option(
         "--threads",
         type=click.IntRange(1),
-        help="BLAS threads of each network.  [default: the cores, shared out among the jobs]",
+        help="BLAS threads of each network.  [default: the cores, shared by those side by side]",
     ),
     click.option(
         "--chunk",
@@ -178,6 +171,17 @@ resource_options = _together(
         show_default=True,
         help="Samples whose hidden outputs are held at a time.",
     ),
+)
+
+resource_options = _together(
+    click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Networks side by side, each in a process.",
+    ),
+    one_network_options,
 )
 
 run_options = _together(

@@ -17,6 +17,7 @@ from elmlda.arrays import FloatArray
 from elmlda.cli.formats import format_seconds
 from elmlda.cost import Problem, count_operations, measure_matmul_speed, predict_peak_bytes
 from elmlda.datasets import Dataset, load_dataset
+from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.datasets.idx import available_memory
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, describe_machine
@@ -51,6 +52,10 @@ class Setup:
             **vars(self.settings),
             "input_scale": self.settings.input_scale or self.dataset.input_scale,
         }
+
+    @property
+    def is_papers_data(self) -> bool:
+        return self.dataset.checksums == MNIST_SHA256
 
     def open_run(self, experiment: str, fixed: dict[str, Any], grown: dict[str, Any]) -> Run:
         return Run(self.folder, experiment, self.identity(), fixed, grown, describe_machine())
@@ -112,9 +117,9 @@ def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
     needed, available = peak_bytes(setup, sizes), available_memory()
     if available is not None and needed > available:
         raise ElmldaError(
-            f"{sizes[-1]:,} hidden units need {needed / 1e9:.1f} GB of memory with --jobs "
-            f"{setup.n_processes}, {available / 1e9:.1f} GB are free. Use fewer hidden units, "
-            "fewer --jobs or a smaller --chunk."
+            f"{sizes[-1]:,} hidden units need {needed / 1e9:.1f} GB of memory for "
+            f"{setup.n_processes} at a time, {available / 1e9:.1f} GB are free. "
+            "Use fewer hidden units, a smaller --chunk or fewer networks side by side."
         )
 
 
@@ -152,6 +157,11 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
             "GFLOP/s that this machine's matrix multiplication reaches just now",
         ]
     return lines
+
+
+def note_double(bar: tqdm[Any], repeat: int) -> None:
+    """Say that a network was computed again, without disturbing the bar."""
+    bar.write(f"repeat {repeat}: float32 was not enough, computed in double", file=sys.stderr)
 
 
 @contextmanager

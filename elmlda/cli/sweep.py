@@ -73,11 +73,11 @@ def sweep(ctx: click.Context, /, **options: Any) -> None:
                 file.append(records)
                 bar.update()
                 if result.precision != setup.settings.precision and not quiet:
-                    bar.write(f"repeat {records[0].repeat}: float32 was not enough, took double")
+                    runs.note_double(bar, records[0].repeat)
         file.sort(key=lambda record: record.key)
         wanted = [r for r in file.read() if r.repeat < plan.repeats and r.n_hidden in sizes]
     if not quiet:
-        click.echo(format_table(wanted, beside_paper=setup.dataset.name == "mnist"))
+        click.echo(format_table(wanted, beside_paper=setup.is_papers_data))
         click.echo(f"\nRecords: {file.path}")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
 from elmlda.experiments import ensemble, sweep
 from elmlda.report.figures import plot_ensemble, plot_sweep
@@ -18,7 +19,7 @@ def write_report(folder: Path) -> list[Path]:
     manifest = read_manifest(folder)
     if manifest is None:
         raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
-    is_mnist = manifest["run"].get("dataset") == "mnist"
+    is_mnist = manifest["run"].get("sha256") == MNIST_SHA256
     sweep_records = RecordFile(folder / sweep.FILE, sweep.SweepRecord).read()
     ensemble_records = RecordFile(folder / ensemble.FILE, ensemble.EnsembleRecord).read()
     if not sweep_records and not ensemble_records:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from elmlda import paper
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
+from elmlda.experiments.timing import METHODS, TimingRecord
 
 
 def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
@@ -58,8 +59,40 @@ def tabulate_ensemble(records: Sequence[EnsembleRecord]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def tabulate_timing(records: Sequence[TimingRecord]) -> pd.DataFrame:
+    """Table 2: a row for each hidden size, medians of elapsed seconds, the paper's beside ours.
+
+    Repeats that lack a method (the run was stopped there) do not count. The overhead is the median
+    of each repeat's own ratio, so that a machine that is slower for one repeat does not matter. The
+    paper's columns are empty at sizes that it does not have.
+    """
+    frame = pd.DataFrame([vars(record) for record in records])
+    seconds = frame.pivot(index=["repeat", "fanout", "n_hidden"], columns="method", values="seconds")
+    complete = seconds.reindex(columns=list(METHODS)).dropna().reset_index()
+    return pd.DataFrame([_timing_row(rows) for _, rows in complete.groupby("n_hidden")])
+
+
+def _timing_row(rows: pd.DataFrame) -> dict[str, float]:
+    fanout = rows["fanout"].iloc[0]
+    paper_pi, paper_lda = (
+        seconds.get(fanout, np.nan) for seconds in (paper.PI_SECONDS, paper.LDA_SECONDS)
+    )
+    return {
+        "fanout": fanout,
+        "n_hidden": rows["n_hidden"].iloc[0],
+        "repeats": len(rows),
+        **{f"{method}_seconds": rows[method].median() for method in METHODS},
+        "overhead_percent": (100 * (rows["lda"] / rows["pi"] - 1)).median(),
+        "paper_pi_seconds": paper_pi,
+        "paper_lda_seconds": paper_lda,
+        "paper_overhead_percent": 100 * (paper_lda / paper_pi - 1),
+    }
+
+
 def half_interval(values: np.ndarray, level: float = 0.95) -> float:
     """Half the width of the interval of the mean, by Student's t; NaN for a single value."""
     if len(values) < 2:
         return float("nan")
-    return float(stats.sem(values) * stats.t.ppf((1 + level) / 2, len(values) - 1))
+    # scipy.stats has the same, but takes as long to import as a small run takes to compute.
+    standard_error = np.std(values, ddof=1) / np.sqrt(len(values))
+    return float(standard_error * stdtrit(len(values) - 1, (1 + level) / 2))

@@ -1,0 +1,198 @@
+"""elmlda timing: real runs on a tiny data set, stopped, killed, continued and refused."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmlda import network
+from elmlda.cli.timing import format_table
+from elmlda.experiments import timing
+from elmlda.experiments.timing import METHODS, TimingRecord
+from elmlda.solve import LostPrecisionError, solve_pi
+
+HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,test"
+N_INPUTS = 9
+ELMLDA = Path(sys.executable).with_name("elmlda")
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.fixture
+def arguments(clouds):
+    return ("timing", "--data-dir", clouds, "--out", "run", "--threads", 1)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Return the list of networks that are trained from now on."""
+    networks = []
+
+    def note(job, methods):
+        networks.append((job.key, methods))
+        return network.run_job(job, methods)
+
+    monkeypatch.setattr(timing, "run_job", note)
+    return networks
+
+
+def read_lines(tmp_path):
+    return (tmp_path / "run" / timing.FILE).read_text().splitlines()
+
+
+def keys(lines):
+    return [(int(r), int(n), method) for r, _, n, method, *_ in (line.split(",") for line in lines)]
+
+
+def expected_keys(repeats, fanouts):
+    return sorted(
+        (r, N_INPUTS * f, method) for r in range(repeats) for f in fanouts for method in METHODS
+    )
+
+
+def test_every_method_is_recorded_and_tabulated(invoke, arguments, tmp_path):
+    result = invoke(*arguments, "--fanout", "1-2,11", "--repeats", 2)
+    header, *lines = read_lines(tmp_path)
+    assert header == HEADER
+    assert keys(lines) == expected_keys(2, (1, 2, 11))
+    for line in lines:
+        seconds, *parts = map(float, line.split(",")[4:])
+        assert sum(parts) <= seconds * (1 + 1e-4)  # records have six digits
+    table = result.stdout.splitlines()
+    assert table[1].split() == ["fan-out", "repeats", "PI-ELM", "LDA-ELM", "both", "extra"]
+    assert [row.split()[:2] for row in table[2:5]] == [["1", "2"], ["2", "2"], ["11", "2"]]
+    assert all(len(row.split()) == 6 for row in table[2:5])
+    assert "the paper" not in result.stdout
+    assert "nan" not in result.stdout.lower()
+    assert table[-1] == "Records: run/timing.csv"
+
+
+def test_table_has_the_papers_columns_beside_ours_and_no_nan():
+    records = [
+        TimingRecord(0, fanout, 784 * fanout, method, seconds, *[0.1] * 6)
+        for fanout in (1, 11, 20)
+        for method, seconds in (("pi", 100.0), ("lda", 101.5), ("both", 101.6))
+    ]
+    lines = format_table(records, beside_paper=True).splitlines()
+    assert lines[1].split()[-3:] == ["PI", "LDA", "extra"]
+    assert lines[2].split() == ["1", "1", "100.00", "101.50", "101.60", "1.5%", "6.2", "6.2", "0.0%"]
+    assert lines[3].split() == ["11", "1", "100.00", "101.50", "101.60", "1.5%"]
+    assert lines[4].split()[-3:] == ["630", "702", "11.4%"]
+    assert len({len(line.rstrip()) for line in (lines[1], lines[2], lines[4])}) == 1
+    assert "nan" not in "".join(lines)
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_a_second_attempt_in_double_is_told(invoke, arguments, monkeypatch, quiet):
+    def fail_in_float32(statistics, *further):
+        if statistics.gram.dtype == np.float32:
+            raise LostPrecisionError("not enough")
+        return solve_pi(statistics, *further)
+
+    monkeypatch.setattr(network, "solve_pi", fail_in_float32)
+    result = invoke(*arguments, "--fanout", 2, "--repeats", 1, *quiet)
+    notice = "repeat 0, fan-out 2, lda: float32 was not enough, the time is that of both attempts"
+    assert (notice in result.stderr) == (not quiet)
+    assert "float32" not in result.stdout
+
+
+def test_quiet_prints_nothing(invoke, arguments, tmp_path):
+    result = invoke(*arguments, "--fanout", 1, "--repeats", 1, "--quiet")
+    assert result.output == ""
+    assert len(read_lines(tmp_path)) == 1 + 3
+
+
+def test_dry_run_counts_what_is_missing_and_leaves_no_trace(invoke, arguments, tmp_path, trained):
+    result = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run")
+    assert "recorded       0 rows" in result.stdout
+    assert "to be trained  12 networks (independent design), in 1 × 1 threads" in result.stdout
+    assert not (tmp_path / "run").exists()
+    assert trained == []
+    invoke(*arguments, "--fanout", "1-3", "--repeats", 1)
+    result = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run")
+    assert "recorded       6 rows" in result.stdout
+    assert "to be trained  6 networks" in result.stdout
+
+
+def test_a_finished_run_trains_nothing_and_a_grown_one_only_what_is_new(
+    invoke, arguments, tmp_path, trained
+):
+    invoke(*arguments, "--fanout", 1, "--repeats", 1)
+    first = read_lines(tmp_path)
+    trained.clear()
+    again = invoke(*arguments, "--fanout", 1, "--repeats", 1)
+    assert trained == []
+    assert read_lines(tmp_path) == first
+    assert "Records:" in again.stdout
+    invoke(*arguments, "--fanout", "1-2", "--repeats", 2)
+    grown = read_lines(tmp_path)
+    assert len(trained) == 1 + 9  # a warm-up, and no (0, 1)
+    assert set(first) <= set(grown)
+    assert keys(grown[1:]) == expected_keys(2, (1, 2))
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["experiments"]["timing"] == {
+        "threads": 1, "chunk": 4000, "repeats": 2, "n_hidden": [9, 18],
+    }  # fmt: skip
+
+
+def test_after_a_kill_only_the_missing_networks_are_trained(invoke, arguments, tmp_path, trained):
+    command = (*arguments, "--fanout", "1-2", "--repeats", 60)
+    path = tmp_path / "run" / timing.FILE
+    process = subprocess.Popen([ELMLDA, *map(str, command), "--quiet"], cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    try:
+        while not path.exists() or path.read_bytes().count(b"\n") < 8:
+            assert process.poll() is None, "it ended before it could be killed"
+            assert time.monotonic() < deadline, "no records within a minute"
+            time.sleep(0.001)
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    with path.open("a") as file:
+        file.write("59,1,9,pi,0.0")  # as if it was killed while it wrote
+    before = path.read_text().splitlines()[:-1]
+    n_recorded = len(before) - 1
+    assert 7 <= n_recorded < 360
+    invoke(*command)
+    assert len(trained) == 1 + 360 - n_recorded
+    after = read_lines(tmp_path)
+    assert set(before) <= set(after)
+    assert keys(after[1:]) == expected_keys(60, (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("other", "was", "now"),
+    [(("--threads", 2), "threads 1", "threads 2"), (("--chunk", 99), "chunk 4000", "chunk 99")],
+)
+@pytest.mark.parametrize("dry_run", [(), ("--dry-run",)])
+def test_timings_of_other_threads_and_chunks_do_not_mix(
+    invoke, refusal, arguments, tmp_path, other, was, now, dry_run
+):
+    invoke(*arguments, "--fanout", 1, "--repeats", 1)
+    before = read_lines(tmp_path)
+    message = refusal(*arguments, "--fanout", 1, "--repeats", 2, *other, *dry_run)
+    assert message.startswith(f"run was made with {was}; this command has {now}. ")
+    assert read_lines(tmp_path) == before
+
+
+def test_it_shares_the_folder_of_a_sweep(invoke, arguments, tmp_path):
+    options = ("--fanout", "1-2", "--repeats", 1)
+    assert invoke("sweep", *arguments[1:], *options, "--chunk", 99).exit_code == 0
+    assert invoke(*arguments, *options).exit_code == 0
+    assert keys(read_lines(tmp_path)[1:]) == expected_keys(1, (1, 2))
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert set(manifest["experiments"]) == {"sweep", "timing"}
+
+
+def test_networks_are_never_side_by_side(refusal, arguments):
+    assert "No such option '--jobs'" in refusal(*arguments, "--jobs", 2, exit_code=2)
+
+
+@pytest.mark.parametrize(("config", "n_networks"), [("paper.toml", 20 * 3 * 3), ("quick.toml", 2 * 3)])
+def test_configurations_have_a_section_for_it(invoke, arguments, config, n_networks):
+    result = invoke(*arguments, "--config", CONFIGS / config, "--dry-run")
+    assert f"to be trained  {n_networks} networks" in result.stdout

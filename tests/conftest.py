@@ -1,0 +1,52 @@
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from elmlda.datasets import Dataset, Split, load_dataset
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_blas_thread() -> Iterator[None]:
+    """On small matrices threads only wait for each other; networks set their own number."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def mnist() -> Dataset:
+    return load_dataset("mnist")
+
+
+@pytest.fixture(scope="session")
+def make_dataset() -> Callable[..., Dataset]:
+    """Builder of small datasets: overlapping clouds, of floats in 0..1 or of bytes."""
+
+    def make(
+        n_train: int = 400,
+        n_test: int = 200,
+        n_inputs: int = 6,
+        n_classes: int = 3,
+        dtype: type[np.generic] = np.float64,
+        seed: int = 0,
+    ) -> Dataset:
+        rng = np.random.default_rng(seed)
+        centres = rng.uniform(0.3, 0.7, (n_classes, n_inputs))
+
+        def draw(n_samples: int) -> Split:
+            labels = rng.permutation(np.arange(n_samples) % n_classes)
+            inputs = np.clip(rng.normal(centres[labels], 0.15), 0, 1)
+            return Split((inputs * 255 if dtype == np.uint8 else inputs).astype(dtype), labels)
+
+        return Dataset(
+            name="clouds",
+            train=draw(n_train),
+            test=draw(n_test),
+            classes=tuple(map(str, range(n_classes))),
+            image_shape=None,
+            input_scale=1 / 255 if dtype == np.uint8 else 1.0,
+            checksums={},
+        )
+
+    return make
