@@ -34,12 +34,14 @@ def add_gram(batch: FloatArray, gram: FloatArray, alpha: float = 1.0) -> None:
 
     `batch` is n × k: Fortran-ordered, or the transpose of a Fortran-ordered k × n matrix.
     """
+    _require_shapes(gram=(gram.shape, (len(batch), len(batch))))
     stored, flag = _as_stored(batch)
     _call(cython_blas, "syrk", gram.dtype, "L", flag, *batch.shape, alpha, stored, 1.0, gram)
 
 
 def multiply(a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False) -> None:
     """Write a · b into `out`, or add it there. Each may be C- or Fortran-ordered, or a block."""
+    _require_shapes(b=(b.shape, (a.shape[1], out.shape[1])), out=(out.shape, (len(a), out.shape[1])))
     if _is_c_ordered(out):
         # outᵀ = bᵀ · aᵀ is Fortran-ordered.
         a, b, out = b.T, a.T, out.T
@@ -52,6 +54,7 @@ def multiply(a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False
 
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> None:
     """Replace `right` by L⁻¹ · right, or L⁻ᵀ · right."""
+    _require_shapes(factor=(factor.shape, (len(right), len(right))))
     _call(
         cython_blas, "trsm", factor.dtype, "L", "L", "T" if transposed else "N", "N", *right.shape,
         1.0, factor, right,
@@ -69,6 +72,7 @@ def cholesky(matrix: FloatArray) -> int:
     n_factored : the size of the leading block that is positive definite, and factored
     """
     n = len(matrix)
+    _require_shapes(matrix=(matrix.shape, (n, n)))
     for start in range(0, n, CHOLESKY_BLOCK):
         stop = min(start + CHOLESKY_BLOCK, n)
         corner, below = matrix[start:stop, start:stop], matrix[stop:, start:stop]
@@ -96,6 +100,8 @@ def _as_stored(block: FloatArray) -> tuple[FloatArray, str]:
 
 def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: object) -> None:
     """Call as Fortran does: all by reference, a matrix with its leading dimension after it."""
+    if dtype not in _SCALAR:
+        raise ValueError(f"expected float32 or float64, got {dtype}")
     scalar = _SCALAR[dtype]
     passed: list[object] = []
     for argument in arguments:
@@ -115,10 +121,22 @@ def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: ob
 
 def _leading(block: FloatArray, dtype: np.dtype[Any]) -> int:
     """Leading dimension of a Fortran-ordered block; a wrong layout must never reach BLAS."""
-    rows = block.shape[0]
-    if block.dtype != dtype or block.ndim != 2 or (rows > 1 and block.strides[0] != dtype.itemsize):
+    rows, columns = block.shape
+    leading, odd = divmod(block.strides[1], dtype.itemsize)
+    if (
+        block.dtype != dtype
+        or (rows > 1 and block.strides[0] != dtype.itemsize)
+        or (columns > 1 and (odd or leading < rows))
+    ):
         raise ValueError(f"expected a Fortran-ordered {dtype} block, got {block.dtype} {block.strides}")
-    return int(max(1, rows, block.strides[1] // dtype.itemsize))
+    return int(max(1, rows, leading))
+
+
+def _require_shapes(**shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    """Wrong shapes must never reach BLAS either: it would read and write past the arrays."""
+    for name, (found, expected) in shapes.items():
+        if found != expected:
+            raise ValueError(f"{name} is {found}, expected {expected}")
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from elmlda.blas import multiply
 
-BASE_BYTES = 150_000_000
+BASE_BYTES = 90_000_000
 """The interpreter with its libraries and BLAS's buffers."""
 
 
@@ -69,8 +69,10 @@ def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input
     rows = min(chunk, max(p.n_train, p.n_test))
     accumulating = gram + hidden_itemsize * rows * (m + p.n_inputs)
     factorising = gram + 8 * m * m + outputs * m
-    testing = hidden_itemsize * min(chunk, p.n_test) * m + outputs * (m + 5 * p.n_test)
-    weights = (hidden_itemsize + 8) * m * p.n_inputs
+    widest = max(stop - start for start, stop in pairwise((0, *p.sizes)))  # in float64 for the scores
+    rows = min(chunk, p.n_test)
+    testing = rows * (hidden_itemsize * m + 8 * widest) + outputs * (m + 5 * p.n_test)
+    weights = hidden_itemsize * m * p.n_inputs
     return BASE_BYTES + input_bytes + weights + max(accumulating, factorising, testing)
 
 

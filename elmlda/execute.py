@@ -28,12 +28,12 @@ def execute(
     """
     if n_processes == 1:
         with _BackgroundThread() as executor:
-            yield from _complete(executor, function, jobs, 1)
+            yield from _complete(executor.submit, function, jobs, 1)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n_processes, context, initializer=_prepare_worker) as executor:
         try:
-            yield from _complete(executor, function, jobs, n_processes)
+            yield from _complete(_deaf_to_ctrl_c(executor.submit), function, jobs, n_processes)
         except BrokenProcessPool as error:
             raise ElmldaError(
                 "a worker process died, most likely for want of memory. What was recorded is safe: "
@@ -47,17 +47,20 @@ def execute(
 
 
 def _complete(
-    executor: Executor, function: Callable[[Job], Result], jobs: Iterable[Job], n_under_way: int
+    submit: Callable[..., Future[Result]],
+    function: Callable[[Job], Result],
+    jobs: Iterable[Job],
+    n_under_way: int,
 ) -> Iterator[tuple[Job, Result]]:
     waiting = iter(jobs)
-    under_way = {executor.submit(function, job): job for job in islice(waiting, n_under_way)}
+    under_way = {submit(function, job): job for job in islice(waiting, n_under_way)}
     while under_way:
         done, _ = wait(under_way, return_when=FIRST_COMPLETED)
         for future in done:
             job, result = under_way.pop(future), future.result()
             yield job, result
             # Only now: the caller has stored the result before the next job starts.
-            under_way |= {executor.submit(function, job): job for job in islice(waiting, 1)}
+            under_way |= {submit(function, job): job for job in islice(waiting, 1)}
 
 
 class _BackgroundThread(Executor):
@@ -76,8 +79,21 @@ class _BackgroundThread(Executor):
         return future
 
 
+def _deaf_to_ctrl_c(submit: Callable[..., Future[Result]]) -> Callable[..., Future[Result]]:
+    """Submitting may start a worker, which inherits what is blocked: Ctrl-C is the parent's."""
+
+    def submit_blocked(*arguments: object) -> Future[Result]:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return submit(*arguments)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    return submit_blocked
+
+
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when it ends, however that happens."""
+    """Be deaf to Ctrl-C, and end when it ends, however that happens."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None

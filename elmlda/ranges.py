@@ -17,7 +17,7 @@ def parse_ranges(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         numbers.update(_parse_part(part.strip(), text))
     if len(numbers) > MOST:
-        raise ElmldaError(f"'{text}': {len(numbers):,} numbers, expected at most {MOST:,}.")
+        raise ElmldaError(f"{text[:80]!r}: {len(numbers):,} numbers, expected at most {MOST:,}.")
     return tuple(sorted(numbers))
 
 
@@ -39,7 +39,7 @@ def _parse_part(part: str, text: str) -> range:
     match = _PART.fullmatch(part)
     if not match:
         raise ElmldaError(
-            f"'{text[:80]}': '{part[:80]}' is neither a number nor a range. "
+            f"{text[:80]!r}: {part[:80]!r} is neither a number nor a range. "
             "Write 1-20, or 1-10,12,15,20, or 1000-5000:1000."
         )
     first = int(match[1])
@@ -47,8 +47,8 @@ def _parse_part(part: str, text: str) -> range:
     step = int(match[3] or 1)
     if not 1 <= first <= last <= LARGEST or step < 1:
         raise ElmldaError(
-            f"'{text[:80]}': '{part}' is not an ascending range of numbers from 1 to {LARGEST:,}."
+            f"{text[:80]!r}: '{part}' is not an ascending range of numbers from 1 to {LARGEST:,}."
         )
     if (last - first) // step >= MOST:
-        raise ElmldaError(f"'{text[:80]}': '{part}' has more than {MOST:,} numbers.")
+        raise ElmldaError(f"{text[:80]!r}: '{part}' has more than {MOST:,} numbers.")
     return range(first, last + 1, step)

@@ -95,7 +95,10 @@ def parse_priors(text: str) -> tuple[float, ...]:
         ) from None
     if not all(math.isfinite(value) and value > 0 for value in values):
         raise ElmldaError(f"priors are '{text}': each must be a number above zero.")
-    return tuple(value / sum(values) for value in values)
+    scaled = tuple(value / sum(values) for value in values)
+    if not all(scaled):
+        raise ElmldaError(f"priors are '{text}': too far apart, or too large, to be scaled to one.")
+    return scaled
 
 
 def _one_of(what: str, found: str, expected: tuple[str, ...]) -> None:

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -133,13 +134,20 @@ def solve_pi(
     n_classes = statistics.n_classes
     if list(sizes) != sorted(set(sizes)) or sizes[-1] != statistics.n_hidden:
         raise ValueError(f"sizes must ascend to {statistics.n_hidden}: {sizes}")
+    _require_finite(statistics.gram)
     with watch.part("factorisation"):
         factor, n_sound = _factorise(statistics.gram, ridge)
+    if not ridge:
+        n_sound = min(n_sound, statistics.n_samples)
     n_sound_sizes = sum(size <= n_sound for size in sizes)
-    if n_sound_sizes < len(sizes) and statistics.gram.dtype == np.float32:
+    dtype = statistics.gram.dtype
+    with watch.part("factorisation"):
+        while n_sound_sizes and _is_nearly_singular(factor, sizes[n_sound_sizes - 1], dtype):
+            n_sound_sizes -= 1
+    if n_sound_sizes < len(sizes) and dtype == np.float32:
         raise LostPrecisionError(
-            f"hidden unit {n_sound + 1} of {statistics.n_hidden} depends on the units before it "
-            "to within float32's rounding. Use --precision double or add a ridge (--ridge 1e-3)."
+            f"some of {statistics.n_hidden} hidden units depend on the units before them to within "
+            "float32's rounding. Use --precision double."
         )
     ranks = list(sizes)
     with watch.part("solve"):
@@ -153,6 +161,15 @@ def solve_pi(
         weights[: sizes[i], i * n_classes : (i + 1) * n_classes] = solution
         explained[i] = statistics.class_sums[: sizes[i]].T @ solution
     return PiOutputs(sizes, weights, explained, statistics.class_counts.copy(), tuple(ranks))
+
+
+def _require_finite(gram: FloatArray) -> None:
+    """Square sums that are not finite are hidden outputs that are not, or too large for the Gram."""
+    bad = np.flatnonzero(~np.isfinite(np.einsum("ii->i", gram)))
+    if len(bad):
+        problem = f"hidden unit {bad[0] + 1} of {len(gram)} has outputs too large for {gram.dtype}."
+        kind = LostPrecisionError if gram.dtype == np.float32 else ElmldaError
+        raise kind(f"{problem} Use a smaller --weight-range or --input-scale.")
 
 
 def _factorise(gram: FloatArray, ridge: float) -> tuple[FloatArray, int]:
@@ -174,6 +191,29 @@ def _factorise(gram: FloatArray, ridge: float) -> tuple[FloatArray, int]:
     tolerance = 100 * np.finfo(gram.dtype).eps
     unsound = np.flatnonzero(pivots <= tolerance * square_sums[:n_factored])
     return factor, int(unsound[0]) if len(unsound) else n_factored
+
+
+def _is_nearly_singular(factor: FloatArray, size: int, dtype: np.dtype[Any]) -> bool:
+    """Whether the first units have an eigenvalue that is nothing but rounding: inverse iteration.
+
+    A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
+    need be small; G⁻¹eⱼ for the smallest one is large all the same.
+    """
+    leading = factor[:size, :size]
+    diagonal = np.einsum("ii->i", leading)
+    column = np.zeros((size, 1), order="F")
+    column[diagonal.argmin()] = 1
+    solve_lower(leading, column)
+    solve_lower(leading, column, transposed=True)
+    largest = float(diagonal.max()) ** 2  # at most G's largest eigenvalue
+    return bool(np.linalg.norm(column) * _tolerance(size, dtype) * largest >= 1)
+
+
+def _tolerance(size: int, dtype: np.dtype[Any]) -> float:
+    """Relative size of an eigenvalue that is nothing but rounding of a Gram matrix of that dtype."""
+    # A float32 matrix is doubted early, since it can be had in float64 instead.
+    multiple = 100 if dtype == np.float32 else max(size, 100)
+    return float(multiple * np.finfo(dtype).eps)
 
 
 def _substitute(
@@ -200,7 +240,7 @@ def _solve_by_eigenvalues(statistics: Statistics, size: int, ridge: float) -> tu
     """Moore-Penrose solution G⁺S by the eigenvalues of G that stand out from rounding."""
     values, vectors = eigh(statistics.gram[:size, :size], lower=True)
     values = values + ridge
-    kept = values > size * np.finfo(np.float64).eps * values[-1]
+    kept = values > _tolerance(size, statistics.gram.dtype) * values[-1]
     rank = int(kept.sum())
     if rank < size:
         warnings.warn(
@@ -234,22 +274,20 @@ def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
 
 
 def _check_covariance(size: int, rank: int, explained: FloatArray, counts: FloatArray) -> None:
-    """Σ is singular where G is, and where the training targets are fitted exactly (D = Q)."""
+    """Σ is singular where G is, and where D - Q is: the units express a target, or a constant."""
     n_samples = int(counts.sum())
-    way_out = "Use fewer hidden units or add a ridge (--ridge 1e-3)."
-    if size >= n_samples and rank < size:
+    unfitted = np.eye(len(counts)) - explained / np.sqrt(np.outer(counts, counts))
+    if rank == size and np.linalg.eigvalsh(unfitted)[0] > 1e-9:
+        return
+    if size >= n_samples:
         raise SingularCovarianceError(
             "LDA needs more training samples than hidden units or a ridge: "
             f"{n_samples} samples, {size} hidden units. Add --ridge 1e-3."
         )
     if rank < size:
-        raise SingularCovarianceError(
-            f"LDA's covariance is singular: {size} hidden units have rank {rank} "
-            f"(dead or repeated units). {way_out}"
-        )
-    unfitted = np.eye(len(counts)) - explained / np.sqrt(np.outer(counts, counts))
-    if np.linalg.eigvalsh(unfitted)[0] <= 1e-9:
-        raise SingularCovarianceError(
-            f"LDA's covariance is singular: {size} hidden units fit the targets of {n_samples} "
-            f"training samples exactly. {way_out}"
-        )
+        cause = f"{size} hidden units have rank {rank} (dead or repeated units)"
+    else:
+        cause = f"some combination of {size} hidden units is the same for all samples of a class"
+    raise SingularCovarianceError(
+        f"LDA's covariance is singular: {cause}. Use fewer hidden units or add a ridge (--ridge 1e-3)."
+    )

@@ -32,6 +32,8 @@ from elmlda.errors import ElmldaError
 SCHEMA = 1
 MANIFEST = "manifest.json"
 LOCK = ".lock"
+TEMPORARY = ".tmp-"
+"""How the names of files begin that are not whole yet."""
 
 Record = TypeVar("Record")
 
@@ -51,11 +53,9 @@ class RecordFile(Generic[Record]):
     def read(self) -> list[Record]:
         """Every whole record; a torn last line does not count."""
         try:
-            text = self.path.read_bytes().decode("utf-8")
+            text = self._read_bytes().decode("utf-8", errors="replace")
         except FileNotFoundError:
             return []
-        except (OSError, UnicodeDecodeError) as error:
-            raise ElmldaError(f"{self.path}: cannot be read: {error}.") from error
         header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
         if header != self._header:
             raise ElmldaError(
@@ -76,14 +76,16 @@ class RecordFile(Generic[Record]):
                 if file.write(content) < len(content):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(file.fileno())
-            except BaseException:
+            except OSError:
                 file.truncate(size)
                 raise
+            if size == 0:
+                _sync_folder(self.path.parent)
 
     def drop_torn_line(self) -> None:
         """Cut off what follows the last line break."""
         try:
-            content = self.path.read_bytes()
+            content = self._read_bytes()
         except FileNotFoundError:
             return
         whole = content.rfind(b"\n") + 1
@@ -99,6 +101,14 @@ class RecordFile(Generic[Record]):
             lines = [self._header, *map(self._format, ordered)]
             write_atomically(self.path, "".join(f"{line}\n" for line in lines).encode())
 
+    def _read_bytes(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise ElmldaError(f"{self.path}: cannot be read: {error.strerror or error}.") from error
+
     @property
     def _header(self) -> str:
         return ",".join(self._parsers)
@@ -112,11 +122,13 @@ class RecordFile(Generic[Record]):
         return out.getvalue()
 
     def _parse(self, number: int, line: str) -> Record:
-        values = next(csv.reader([line]), [])
         try:
+            if "\N{REPLACEMENT CHARACTER}" in line:
+                raise ValueError("not UTF-8")
+            values = next(csv.reader([line]), [])
             pairs = zip(self._parsers.items(), values, strict=True)
             return self._type(**{name: parse(value) for (name, parse), value in pairs})
-        except (ValueError, ElmldaError) as error:
+        except (ValueError, csv.Error) as error:
             raise ElmldaError(
                 f"{self.path}, line {number}: '{line[:200]}' is not a record of {self._header}. "
                 "Remove the line to have it computed again."
@@ -158,6 +170,8 @@ class Run:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self.folder)
         try:
+            for left_over in self.folder.glob(f"**/{TEMPORARY}*"):
+                left_over.unlink()
             self._write_manifest()
         except BaseException:
             self._lock.close()
@@ -183,11 +197,20 @@ class Run:
         from elmlda import __version__
 
         old = read_manifest(self.folder)
+        records = self.folder / f"{self._experiment}.csv"
+        if old is None and records.exists():
+            raise ElmldaError(
+                f"{records} is there without {MANIFEST}, so nobody knows how it was made. "
+                "Restore that file, or use --out for a new run."
+            )
         if old is not None:
             check_same_run(self.folder, old, self._identity, self._experiment, self._fixed)
         new = dict(old or {"schema": SCHEMA, "elmlda": __version__, "run": self._identity})
         experiments = new.get("experiments", {})
-        grown = _grow(experiments.get(self._experiment, {}), self._grown)
+        try:
+            grown = _grow(experiments.get(self._experiment, {}), self._grown)
+        except TypeError as error:
+            raise _not_a_manifest(self.folder / MANIFEST, error) from error
         new["experiments"] = {**experiments, self._experiment: {**self._fixed, **grown}}
         machines = new.get("machines", [])
         new["machines"] = machines if self._machine in machines else [*machines, self._machine]
@@ -204,20 +227,26 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         schema = manifest["schema"]
         machines, run = manifest["machines"], manifest["run"]
         experiments = manifest["experiments"]
+        if not all(isinstance(part, dict) for part in (run, experiments, *experiments.values())):
+            raise TypeError("sections are missing")
+        if not isinstance(machines, list):
+            raise TypeError("machines are missing")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ElmldaError(
-            f"{path}: not a manifest that elmlda wrote ({type(error).__name__}: {error}). "
-            "Restore it, or use --out for a new run."
-        ) from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _not_a_manifest(path, error) from error
     if schema != SCHEMA:
         raise ElmldaError(
             f"{path}: schema {schema}, this elmlda writes schema {SCHEMA}. Use --out for a new run."
         )
-    if not (isinstance(machines, list) and isinstance(run, dict) and isinstance(experiments, dict)):
-        raise ElmldaError(f"{path}: not a manifest that elmlda wrote. Use --out for a new run.")
     return dict(manifest)
+
+
+def _not_a_manifest(path: Path, error: Exception) -> ElmldaError:
+    return ElmldaError(
+        f"{path}: not a manifest that elmlda wrote ({type(error).__name__}: {error}). "
+        "Restore it, or use --out for a new run."
+    )
 
 
 def check_same_run(
@@ -244,7 +273,7 @@ def check_same_run(
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that it is there whole, or not at all."""
     with _explained(path):
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
@@ -259,14 +288,17 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def unique(records: Iterable[Record], key: Callable[[Record], Any], path: Path) -> dict[Any, Record]:
-    """Records by key; two with the same key are an error."""
+    """A file's records by key; two with the same key are an error."""
     found: dict[Any, Record] = {}
-    for record in records:
-        if key(record) in found:
+    lines: dict[Any, int] = {}
+    for line, record in enumerate(records, start=2):
+        name = key(record)
+        if name in found:
             raise ElmldaError(
-                f"{path}: two records of {key(record)}. Remove both lines to have it computed again."
+                f"{path}, lines {lines[name]} and {line}: two records of {name}. "
+                "Remove both lines to have it computed again."
             )
-        found[key(record)] = record
+        found[name], lines[name] = record, line
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,33 +49,58 @@ def read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
     commands = _command_options(ctx)
+    everything = {name: param for params in commands.values() for name, param in params.items()}
     top = {key: value for key, value in content.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in content.items() if isinstance(value, dict)}
-    _refuse_unknown(path, "", top, set().union(*commands.values()) | set(commands))
-    _refuse_unknown(path, "", sections, set(commands))
+    _refuse_unknown(path, "", sections, commands)
+    _check_values(path, "", top, everything)
     for name, section in sections.items():
-        _refuse_unknown(path, f" in [{name}]", section, commands[name])
+        _check_values(path, f" in [{name}]", section, commands[name])
     assert ctx.info_name is not None
     own = {**top, **sections.get(ctx.info_name, {})}
     known = commands[ctx.info_name]
     ctx.default_map = {
-        _option(key): _plain(value) for key, value in own.items() if _option(key) in known
+        _option(key): str(value) if _is_scalar(value) else value  # so that 2.5 is no whole number
+        for key, value in own.items()
+        if _option(key) in known
     }
 
 
-def _command_options(ctx: click.Context) -> dict[str, set[str]]:
-    """The names of the options that a file may set, by command."""
+def _command_options(ctx: click.Context) -> dict[str, dict[str, click.Parameter]]:
+    """The options that a file may set, by name, by command."""
     group = ctx.parent.command if ctx.parent else ctx.command
     commands = group.commands.values() if isinstance(group, click.Group) else [ctx.command]
     not_in_files = {"config", "help", "dry_run"}
     return {
-        str(command.name): {str(param.name) for param in command.params} - not_in_files
+        str(command.name): {str(p.name): p for p in command.params if p.name not in not_in_files}
         for command in commands
         if any(param.name == "config" for param in command.params)
     }
 
 
-def _refuse_unknown(path: Path, where: str, found: dict[str, Any], known: set[str]) -> None:
+def _check_values(
+    path: Path, where: str, found: dict[str, Any], known: dict[str, click.Parameter]
+) -> None:
+    _refuse_unknown(path, where, found, known)
+    for key, value in found.items():
+        param = known[_option(key)]
+        if getattr(param, "is_flag", False):
+            expected, fits = "true or false", isinstance(value, bool)
+        elif isinstance(param.type, Ranges):
+            expected, fits = "numbers such as '1-10,12'", _is_scalar(value) or isinstance(value, list)
+        elif param.multiple:
+            expected, fits = "a list", isinstance(value, list) and all(map(_is_scalar, value))
+        else:
+            expected, fits = "a single value", _is_scalar(value)
+        if not fits:
+            raise ElmldaError(f"{path}: {key}{where} is {value!r}: expected {expected}.")
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _refuse_unknown(path: Path, where: str, found: Iterable[str], known: Mapping[str, object]) -> None:
     for key in found:
         if _option(key) not in known:
             close = difflib.get_close_matches(_option(key), sorted(known), n=1)
@@ -85,11 +110,6 @@ def _refuse_unknown(path: Path, where: str, found: dict[str, Any], known: set[st
 
 def _option(key: str) -> str:
     return key.replace("-", "_")
-
-
-def _plain(value: Any) -> Any:
-    """A value as click expects it; lists of numbers stay lists, for `Ranges`."""
-    return value if isinstance(value, list | bool) else str(value)
 
 
 def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:

@@ -34,7 +34,7 @@ def elmlda(tmp_path):
 
     def run(*arguments):
         command = [str(ELMLDA), *map(str, arguments)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
 
     return run
 

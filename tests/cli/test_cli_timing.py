@@ -95,7 +95,7 @@ def test_a_second_attempt_in_double_is_told(invoke, arguments, monkeypatch, quie
 
     monkeypatch.setattr(network, "solve_pi", fail_in_float32)
     result = invoke(*arguments, "--fanout", 2, "--repeats", 1, *quiet)
-    notice = "repeat 0, fan-out 2, lda: float32 was not enough, the time is that of both attempts"
+    notice = "repeat 0: float32 was not enough, computed in double"
     assert (notice in result.stderr) == (not quiet)
     assert "float32" not in result.stdout
 

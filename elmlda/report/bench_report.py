@@ -1,0 +1,146 @@
+"""What `elmlda bench` leaves behind: measurements, standings, growth, as CSV, Markdown and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from elmlda.benchmark import (
+    FEWEST_FITTED,
+    TOLERATED_ERRORS,
+    Difference,
+    GrowthPoint,
+    Measurement,
+    Standing,
+    fit_law,
+)
+from elmlda.peers import PEERS
+from elmlda.ranges import format_ranges
+from elmlda.report.bench_figures import plot_growth, plot_race
+from elmlda.store import write_atomically
+
+
+def write_measurements(folder: Path, measurements: Sequence[Measurement]) -> Path:
+    """Write all that was timed so far into measurements.csv: a later contestant may fail."""
+    rows = [
+        {
+            "contestant": measurement.contestant,
+            "fanouts": format_ranges(measurement.fanouts),
+            "seconds": measurement.seconds,
+            "pi_errors": " ".join(map(str, measurement.pi_errors)),
+            "lda_errors": " ".join(map(str, measurement.lda_errors)),
+        }
+        for measurement in measurements
+    ]
+    return _write_csv(pd.DataFrame(rows), folder / "measurements.csv")
+
+
+def write_race(
+    folder: Path,
+    title: str,
+    standings: Sequence[Standing],
+    differences: Sequence[Difference],
+    machine: dict[str, Any],
+    command: str,
+) -> list[Path]:
+    """Write bench.csv, bench.md and the chart; a void race is called so in each."""
+    table = pd.DataFrame([vars(standing) for standing in standings])
+    if any(difference.voids for difference in differences):
+        title = f"VOID, error counts differ: {title}"
+    page = _format_page(title, standings, differences, machine, command)
+    path = folder / "bench.md"
+    write_atomically(path, page.encode())
+    return [
+        _write_csv(table, folder / "bench.csv"),
+        path,
+        *plot_race(table, folder / "bench", title),
+    ]
+
+
+def write_growth(
+    folder: Path, points: Sequence[GrowthPoint], n_train: int, predicted_bytes: Sequence[int]
+) -> list[Path]:
+    """Write growth.csv with the fitted law beside the times, and its figure."""
+    table = pd.DataFrame([vars(point) for point in points])
+    fitted = np.full(len(points), np.nan)
+    if len(points) >= FEWEST_FITTED:
+        law = fit_law(n_train, table["n_hidden"].tolist(), table["seconds"].tolist())
+        fitted = np.array([law.seconds(point.n_hidden) for point in points])
+    table.insert(3, "fitted_seconds", fitted)
+    table["predicted_bytes"] = list(predicted_bytes)
+    return [_write_csv(table, folder / "growth.csv"), *plot_growth(table, folder / "growth")]
+
+
+def _format_page(
+    title: str,
+    standings: Sequence[Standing],
+    differences: Sequence[Difference],
+    machine: dict[str, Any],
+    command: str,
+) -> str:
+    lines = [
+        f"# {title}",
+        "",
+        "| contestant | methods | fan-outs | seconds | | times nested | errors agree |",
+        "|---|---|---|---:|---|---:|---|",
+        *map(_format_row, standings),
+        "",
+        "nested and independent train and test PI-ELM and LDA-ELM; each peer has one method. All have "
+        "the same input weights. A peer's time has its hidden outputs, training and test; it is given "
+        "scaled inputs and the drawn weights, which elmlda's time includes.",
+        "",
+    ]
+    lines += [
+        f"- {standing.contestant}: {about}."
+        for standing in standings
+        if (about := "; ".join(filter(None, [_describe(standing.contestant), standing.note])))
+    ]
+    if differences:
+        lines += [
+            "",
+            f"Counts that differ (by {TOLERATED_ERRORS} may be rounding, by more is void):",
+            "",
+        ]
+        lines += [f"- {difference}" for difference in differences]
+    lines += ["", "## Command", "", f"    {command}", "", "## Machine", ""]
+    lines += [f"- {key}: {_format_value(value)}" for key, value in machine.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _format_row(row: Standing) -> str:
+    known = row.kind != "absent"
+    cells = [
+        row.contestant,
+        row.methods,
+        row.fanouts,
+        f"{row.seconds:.2f}" if known else "",
+        row.kind,
+        f"{row.ratio_to_nested:.2f}" if known else "",
+        row.errors_agree,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _describe(contestant: str) -> str:
+    """What is called, with its version."""
+    if contestant not in PEERS:
+        return ""
+    peer = PEERS[contestant]
+    try:
+        return f"`{peer.call}` of {peer.distribution} {version(peer.distribution)}"
+    except PackageNotFoundError:
+        return f"`{peer.call}`"
+
+
+def _format_value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> Path:
+    write_atomically(path, table.to_csv(index=False, float_format="%.6g").encode())
+    return path

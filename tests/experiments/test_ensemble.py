@@ -1,0 +1,217 @@
+"""elmlda ensemble as a process, on a small data set: against the sweep, by hand, and when disturbed."""
+
+import csv
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmlda.datasets import load_dataset
+from elmlda.evaluate import combine_posteriors
+from elmlda.network import run_job
+from elmlda.settings import COMBINATIONS, DatasetRef, NetworkJob
+from elmlda.store import PosteriorStore, UntrustedPosteriorsWarning
+
+ELMLDA = Path(sys.executable).with_name("elmlda")
+ALL_SCHEMES = [word for scheme in COMBINATIONS for word in ("--combine", scheme)]
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    """Four classes of 6 × 6 images that overlap enough for errors."""
+    folder = tmp_path_factory.mktemp("digits")
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(80, 170, (4, 36))
+    for part, n in (("train", 900), ("t10k", 400)):
+        labels = (np.arange(n) % 4).astype(np.uint8)
+        images = np.clip(rng.normal(centres[labels], 70), 0, 255).astype(np.uint8)
+        header = struct.pack(">4B3I", 0, 0, 8, 3, n, 6, 6)
+        (folder / f"{part}-images-idx3-ubyte").write_bytes(header + images.tobytes())
+        header = struct.pack(">4BI", 0, 0, 8, 1, n)
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(header + labels.tobytes())
+    return folder
+
+
+@pytest.fixture
+def elmlda(run_elmlda, tmp_path):
+    """Run a command on the small data set, in a folder of the test's own."""
+
+    def run(command, *options, out="run", check=True):
+        return run_elmlda(command, tmp_path / out, *options, check=check)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def swept(run_elmlda, tmp_path_factory):
+    """A run's folder after a sweep of four networks, and the ensemble.csv that it leads to."""
+    folder = tmp_path_factory.mktemp("swept")
+    run_elmlda("sweep", folder / "run", "--fanout", "2", "--repeats", "4")
+    shutil.copytree(folder / "run", folder / "reference")
+    run_elmlda("ensemble", folder / "reference", "--n", "2", "--fanout", "2", "--repeats", "2")
+    return folder / "run", (folder / "reference/ensemble.csv").read_text()
+
+
+@pytest.fixture(scope="module")
+def run_elmlda(data_dir):
+    def run(command, folder, *options, check=True):
+        words = [ELMLDA, command, "--data-dir", data_dir, "--threads", "1", "--out", folder]
+        done = subprocess.run([*words, *options], capture_output=True, text=True, check=False)
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_after_a_sweep_nothing_is_trained_and_size_one_is_the_sweeps(elmlda, tmp_path):
+    elmlda("sweep", "--fanout", "1-3", "--repeats", "8")
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "run/posteriors").iterdir()}
+    assert len(before) == 8
+    elmlda("ensemble", "--n", "4", "--fanout", "3", "--repeats", "2")
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+    assert len(list((tmp_path / "run/posteriors").iterdir())) == 8
+    lda = {
+        int(row["repeat"]): row["lda_errors"]
+        for row in read_csv(tmp_path / "run/sweep.csv")
+        if row["fanout"] == "3"
+    }
+    rows = read_csv(tmp_path / "run/ensemble.csv")
+    assert {int(r["repeat"]): r["errors"] for r in rows if r["size"] == "1"} == {0: lda[0], 1: lda[4]}
+    assert len(rows) == 8
+
+
+def test_an_empty_folder_gives_the_same_records(elmlda, tmp_path):
+    elmlda("sweep", "--fanout", "1-3", "--repeats", "8", out="with")
+    elmlda("ensemble", "--n", "4", "--fanout", "3", "--repeats", "2", *ALL_SCHEMES, out="with")
+    elmlda("ensemble", "--n", "4", "--fanout", "3", "--repeats", "2", *ALL_SCHEMES, out="without")
+    elmlda(
+        "ensemble",
+        "--n",
+        "4",
+        "--fanout",
+        "3",
+        "--repeats",
+        "2",
+        *ALL_SCHEMES,
+        "--jobs",
+        "2",
+        out="jobs",
+    )
+    files = [(tmp_path / out / "ensemble.csv").read_text() for out in ("with", "without", "jobs")]
+    assert files[0] == files[1] == files[2]
+
+
+def test_every_scheme_and_size_by_hand(elmlda, data_dir, tmp_path):
+    elmlda("ensemble", "--n", "3", "--fanout", "2", "--repeats", "2", "--seed", "7", *ALL_SCHEMES)
+    rows = read_csv(tmp_path / "run/ensemble.csv")
+    assert len(rows) == 2 * 3 * len(COMBINATIONS)
+    labels = load_dataset(None, data_dir).test.labels
+    networks = [
+        run_job(NetworkJob(DatasetRef(None, data_dir), 7, (index,), (72,))).posteriors
+        for index in range(6)
+    ]
+    for row in rows:
+        first = 3 * int(row["repeat"])
+        members = np.stack(networks[first : first + int(row["size"])])
+        combined = combine_posteriors(members, row["combine"])[-1]
+        if row["combine"] == "mean":
+            assert (combined.argmax(axis=1) == members.mean(axis=0, dtype=float).argmax(axis=1)).all()
+        assert int(row["errors"]) == (combined.argmax(axis=1) != labels).sum()
+
+
+def test_a_scheme_and_repeats_can_be_added_later(elmlda, tmp_path):
+    elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "1")
+    elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "2", "--combine", "vote")
+    keys = [(r["repeat"], r["size"], r["combine"]) for r in read_csv(tmp_path / "run/ensemble.csv")]
+    expected = [("0", s, c) for s in "12" for c in ("mean", "vote")] + [("1", s, "vote") for s in "12"]
+    assert keys == expected
+
+
+def test_another_n_is_refused_and_nothing_changes(elmlda, tmp_path):
+    elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "1")
+    before = (tmp_path / "run/ensemble.csv").read_bytes()
+    done = elmlda("ensemble", "--n", "3", "--fanout", "2", "--repeats", "1", check=False)
+    assert done.returncode == 1
+    assert "was made with n 2; this command has n 3" in done.stderr
+    assert (tmp_path / "run/ensemble.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "not a number"])
+def test_a_file_that_cannot_be_trusted_is_recomputed(elmlda, swept, tmp_path, damage):
+    folder, expected = swept
+    shutil.copytree(folder, tmp_path / "run")
+    path, other = (tmp_path / f"run/posteriors/{index}-72.npz" for index in (1, 2))
+    whole = path.read_bytes()
+    if damage == "not a number":
+        with np.load(path) as stored:
+            content = dict(stored)
+        content["posteriors"][:] = np.nan
+        np.savez(path, **content)
+    else:
+        middle = len(whole) // 2
+        path.write_bytes(
+            {
+                "cut": whole[:middle],
+                "flipped": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+                "foreign": other.read_bytes(),
+                "empty": b"",
+            }[damage]
+        )
+    done = elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "2")
+    assert "1-72.npz: not used, the network is trained again" in done.stderr
+    assert path.read_bytes() == whole
+    assert (tmp_path / "run/ensemble.csv").read_text() == expected
+
+
+def test_posteriors_of_another_seed_are_foreign(tmp_path):
+    posteriors = np.full((3, 2), 0.5, np.float32)
+    PosteriorStore(tmp_path, {"seed": 1}, (3, 2)).write((0,), 72, posteriors)
+    assert PosteriorStore(tmp_path, {"seed": 1}, (3, 2)).read((0,), 72) is not None
+    with pytest.warns(UntrustedPosteriorsWarning, match="another run or network"):
+        assert PosteriorStore(tmp_path, {"seed": 2}, (3, 2)).read((0,), 72) is None
+
+
+def test_no_posteriors_keeps_none(elmlda, tmp_path):
+    elmlda("sweep", "--fanout", "1-2", "--repeats", "2", "--no-posteriors")
+    assert not (tmp_path / "run/posteriors").exists()
+
+
+def test_killed_at_any_moment_it_ends_the_same(elmlda, data_dir, tmp_path):
+    options = ("--n", "10", "--fanout", "8", "--repeats", "3", *ALL_SCHEMES)
+    elmlda("ensemble", *options, out="undisturbed")
+    words = [ELMLDA, "ensemble", "--data-dir", data_dir, "--threads", "1", "--out", tmp_path / "run"]
+    chance = random.Random(0)
+    n_killed = 0
+    for _ in range(8):
+        process = subprocess.Popen(
+            [*words, *options], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        time.sleep(chance.uniform(0.4, 1.2))
+        process.send_signal(signal.SIGKILL)
+        n_killed += process.wait() == -signal.SIGKILL
+    assert n_killed > 2
+    elmlda("ensemble", *options)
+    names = ("run/ensemble.csv", "undisturbed/ensemble.csv")
+    assert (tmp_path / names[0]).read_text() == (tmp_path / names[1]).read_text()
+
+
+@pytest.mark.slow
+def test_more_members_err_less_on_mnist(tmp_path):
+    """The paper's Fig. 2 in small: ten networks are clearly better than one, two in between."""
+    words = [ELMLDA, "ensemble", "--fanout", "1", "--n", "10", "--repeats", "2", "--out", tmp_path]
+    subprocess.run(words, check=True, capture_output=True)
+    rows = read_csv(tmp_path / "ensemble.csv")
+    errors = {s: sum(int(r["errors"]) for r in rows if r["size"] == s) / 2 for s in ("1", "2", "10")}
+    assert errors["10"] < errors["2"] - 20 < errors["1"] - 60
