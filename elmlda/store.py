@@ -19,7 +19,8 @@ import tempfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Generic, Self, TypeVar, get_type_hints
@@ -401,26 +402,16 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-class _explained:  # noqa: N801
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
     """Turn the system's refusal to write into an error that says where and what to do."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(error, OSError):
-            raise ElmldaError(
-                f"{self._path}: cannot be written: {error.strerror or error}. What was recorded "
-                "before is safe: mend the cause and run the same command again, or use --out."
-            ) from error
+    try:
+        yield
+    except OSError as error:
+        raise ElmldaError(
+            f"{path}: cannot be written: {error.strerror or error}. What was recorded "
+            "before is safe: mend the cause and run the same command again, or use --out."
+        ) from error
 
 
 def _grow(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

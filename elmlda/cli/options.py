@@ -121,6 +121,14 @@ def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Com
     return decorate
 
 
+fanout_option = click.option(
+    "--fanout",
+    type=Ranges(),
+    default="1-20",
+    show_default=True,
+    help="Hidden units for each input: 1-20, or 1-10,12,15,20.",
+)
+
 data_options = _together(
     click.option("--dataset", metavar="NAME", help="Data set of the catalogue.  [default: mnist]"),
     click.option(

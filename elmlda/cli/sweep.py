@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from elmlda.cli.formats import or_blank, with_interval
-from elmlda.cli.options import Ranges, network_options, resource_options, run_options
+from elmlda.cli.options import Ranges, fanout_option, network_options, resource_options, run_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--fanout",
-    type=Ranges(),
-    default="1-20",
-    show_default=True,
-    help="Hidden units for each input: 1-20, or 1-10,12,15,20.",
-)
+@fanout_option
 @click.option("--hidden", type=Ranges(), help="Hidden units instead: 100,500,1000-5000:1000.")
 @click.option("--repeats", type=click.IntRange(1), default=200, show_default=True)
 @click.option(

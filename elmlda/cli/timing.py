@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.formats import or_blank
-from elmlda.cli.options import Ranges, network_options, one_network_options, run_options
+from elmlda.cli.options import fanout_option, network_options, one_network_options, run_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--fanout",
-    type=Ranges(),
-    default="1-20",
-    show_default=True,
-    help="Hidden units for each input: 1-20, or 1-10,12,15,20.",
-)
+@fanout_option
 @click.option("--repeats", type=click.IntRange(1), default=3, show_default=True)
 @network_options
 @one_network_options
