@@ -33,7 +33,7 @@ from elmlda.errors import ElmldaError
 SCHEMA = 1
 MANIFEST = "manifest.json"
 LOCK = ".lock"
-TEMPORARY = ".tmp-"
+TEMPORARY = ".elmlda-"
 """How the names of files begin that are not whole yet."""
 
 Record = TypeVar("Record")
@@ -171,8 +171,10 @@ class Run:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(self.folder)
         try:
-            for left_over in self.folder.glob(f"**/{TEMPORARY}*"):
-                left_over.unlink()
+            with _explained(self.folder):
+                for place in (self.folder, self.folder / "posteriors"):
+                    for left_over in filter(Path.is_file, place.glob(f"{TEMPORARY}*")):
+                        left_over.unlink()
             self._write_manifest()
         except BaseException:
             self._lock.close()
@@ -198,21 +200,22 @@ class Run:
         from elmlda import __version__
 
         old = read_manifest(self.folder)
-        records = self.folder / f"{self._experiment}.csv"
-        if old is None and records.exists():
+        records = sorted(self.folder.glob("*.csv"))
+        if old is None and records:
             raise ElmldaError(
-                f"{records} is there without {MANIFEST}, so nobody knows how it was made. "
+                f"{records[0]} is there without {MANIFEST}, so nobody knows how it was made. "
                 "Restore that file, or use --out for a new run."
             )
         if old is not None:
             check_same_run(self.folder, old, self._identity, self._experiment, self._fixed)
-        new = dict(old or {"schema": SCHEMA, "elmlda": __version__, "run": self._identity})
+        fresh = {"schema": SCHEMA, "elmlda": __version__, "run": self._identity}
+        new = dict(old if old and old["run"] == self._identity else fresh)
         experiments = new.get("experiments", {})
         try:
             grown = _grow(experiments.get(self._experiment, {}), self._grown)
         except TypeError as error:
             raise _not_a_manifest(self.folder / MANIFEST, error) from error
-        new["experiments"] = {**experiments, self._experiment: {**self._fixed, **grown}}
+        new["experiments"] = {**experiments, self._experiment: {**grown, **self._fixed}}
         machines = new.get("machines", [])
         new["machines"] = machines if self._machine in machines else [*machines, self._machine]
         if new != old:
@@ -257,16 +260,28 @@ def check_same_run(
     experiment: str,
     fixed: Mapping[str, Any],
 ) -> None:
-    """Refuse to go on with a run of another configuration, naming the settings that differ."""
+    """Refuse to go on with a run of another configuration, naming the settings that differ.
+
+    A folder without records (its run failed at once, say) may be made anew.
+    """
+    if not any(folder.glob("*.csv")):
+        return
     recorded = manifest["experiments"].get(experiment, fixed)
     made = {**manifest["run"], **{key: recorded.get(key) for key in fixed}}
     asked = _as_json({**identity, **fixed})
     differing = [key for key in {**made, **asked} if made.get(key) != asked.get(key)]
-    if differing:
-        was = ", ".join(f"{key} {_show(made.get(key))}" for key in differing)
-        now = ", ".join(f"{key} {_show(asked.get(key))}" for key in differing)
+    if "sha256" in differing:
+        was, now = made.get("sha256") or {}, asked.get("sha256") or {}
+        files = ", ".join(name for name in {**was, **now} if was.get(name) != now.get(name))
         raise ElmldaError(
-            f"{folder} was made with {was}; this command has {now}. "
+            f"{folder} was made with other data ({files} differ). "
+            "Use the same data to continue it, or --out for a new run."
+        )
+    if differing:
+        old = ", ".join(f"{key} {_show(made.get(key))}" for key in differing)
+        new = ", ".join(f"{key} {_show(asked.get(key))}" for key in differing)
+        raise ElmldaError(
+            f"{folder} was made with {old}; this command has {new}. "
             "Use the same settings to continue it, or --out for a new run."
         )
 

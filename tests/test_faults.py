@@ -26,8 +26,13 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 os.execv(sys.argv[2], sys.argv[2:])
 """
 DIES_WHILE_REPLACING = """
-import os, signal
-os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+import os, signal, sys
+n_before, replace = int(sys.argv.pop(1)), os.replace
+def die_later(*arguments):
+    global n_before
+    n_before -= 1
+    replace(*arguments) if n_before >= 0 else os.kill(os.getpid(), signal.SIGKILL)
+os.replace = die_later
 from elmlda.cli import main
 main()
 """
@@ -163,15 +168,16 @@ def test_killed_at_any_moment(command, undisturbed, tmp_path, plan):
     assert n_torn_apart >= 2, "the kills came before or after the networks: nothing was tested"
 
 
-def test_a_kill_leaves_no_litter(command, tmp_path):
+@pytest.mark.parametrize("n_before", [0, 1], ids=["manifest", "posteriors"])
+def test_a_kill_leaves_no_litter(command, tmp_path, n_before):
+    """Killed while a file is not in its place yet: the next run clears it away."""
     words = command(tmp_path / "run", NESTED, "--repeats", "1")
-    died = subprocess.run(
-        [sys.executable, "-P", "-c", DIES_WHILE_REPLACING, *words[1:]], capture_output=True
-    )
-    assert died.returncode == -signal.SIGKILL
+    dies = [sys.executable, "-P", "-c", DIES_WHILE_REPLACING, str(n_before), *words[1:]]
+    died = subprocess.run(dies, capture_output=True, text=True, timeout=60)
+    assert died.returncode == -signal.SIGKILL, died.stderr
     finish(words)
-    names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert names == {".lock", "manifest.json", "posteriors", "sweep.csv"}
+    names = {str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run").rglob("*")}
+    assert names == {".lock", "manifest.json", "posteriors", "posteriors/0-200.npz", "sweep.csv"}
 
 
 @TWO_CORES

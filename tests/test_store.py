@@ -348,6 +348,7 @@ def test_experiments_and_machines_are_added(tmp_path):
 
 def test_another_configuration_is_refused_and_named(tmp_path):
     enter(open_run(tmp_path, identity={"seed": 1, "ridge": 0.0, "design": "nested"}))
+    (tmp_path / "sweep.csv").write_bytes(CONTENT)
     before = (tmp_path / MANIFEST).read_bytes()
     other = open_run(tmp_path, identity={"seed": 2, "ridge": 0.0, "design": "independent"})
     assert refusal(enter, other) == (
@@ -361,11 +362,13 @@ def test_another_configuration_is_refused_and_named(tmp_path):
 
 def test_a_setting_that_the_folder_does_not_know_differs_too(tmp_path):
     enter(open_run(tmp_path, identity={"seed": 1}))
+    (tmp_path / "sweep.csv").write_bytes(CONTENT)
     assert "ridge 0.5" in refusal(enter, open_run(tmp_path, identity={"seed": 1, "ridge": 0.5}))
 
 
 def test_an_experiments_own_settings_must_agree(tmp_path):
     enter(open_run(tmp_path, "ensemble", fixed={"n": 20}))
+    (tmp_path / "ensemble.csv").write_bytes(CONTENT)
     enter(open_run(tmp_path, "sweep", fixed={"n": 5}))
     message = refusal(enter, open_run(tmp_path, "ensemble", fixed={"n": 5}))
     assert "was made with n 20; this command has n 5." in message
@@ -416,6 +419,29 @@ def test_records_without_a_manifest_are_refused(tmp_path):
     assert "sweep.csv" in refusal(enter, open_run(tmp_path, identity={"seed": 2}))
 
 
+def test_records_without_a_manifest_are_refused_by_every_experiment(tmp_path):
+    """Else the first one makes a manifest that the other's records then seem to belong to."""
+    with open_run(tmp_path) as run:
+        run.records("sweep.csv", Row).append(ROWS)
+    (tmp_path / MANIFEST).unlink()
+    assert "sweep.csv" in refusal(enter, open_run(tmp_path, "ensemble", identity={"seed": 2}))
+
+
+def test_what_is_not_the_runs_own_is_left_alone(tmp_path):
+    """As with --out . in a folder that has other things in it."""
+    (tmp_path / "thesis").mkdir()
+    other = tmp_path / "thesis" / ".tmp-chapter"
+    other.touch()
+    enter(open_run(tmp_path))
+    assert other.exists()
+
+
+def test_a_folder_with_the_name_of_a_left_over_file(tmp_path):
+    (tmp_path / ".tmp-folder").mkdir()
+    enter(open_run(tmp_path))
+    assert (tmp_path / ".tmp-folder").is_dir()
+
+
 # One process at a time
 
 HOLD = """
@@ -455,3 +481,18 @@ def test_one_process_holds_a_folder_once(tmp_path):
     with open_run(tmp_path):
         assert "is being written" in refusal(enter, open_run(tmp_path))
     enter(open_run(tmp_path))
+
+
+def test_a_folder_without_records_can_be_made_anew(tmp_path):
+    """Else a run that was refused for want of a ridge could not be repeated with one."""
+    with open_run(tmp_path, identity={"ridge": 0.0}):
+        pass
+    with open_run(tmp_path, identity={"ridge": 0.1}):
+        assert manifest(tmp_path)["run"] == {"ridge": 0.1}
+
+
+def test_other_data_are_named_by_their_files(tmp_path):
+    with open_run(tmp_path, identity={"sha256": {"train-images": "a" * 64, "t10k-images": "b"}}) as run:
+        run.records("sweep.csv", Row).append(ROWS)
+    message = refusal(enter, open_run(tmp_path, identity={"sha256": {"train-images": "c" * 64}}))
+    assert "was made with other data (train-images, t10k-images differ)" in message

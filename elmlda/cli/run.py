@@ -167,7 +167,15 @@ def note_double(bar: tqdm[Any], repeat: int) -> None:
 @contextmanager
 def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any]]:
     """A bar on stderr; Ctrl-C inside ends it and says how to go on."""
-    bar = tqdm(total=total, initial=done, unit=unit, disable=quiet, file=sys.stderr, dynamic_ncols=True)
+    bar = tqdm(
+        total=total,
+        initial=done,
+        unit=unit,
+        disable=quiet,
+        file=sys.stderr,
+        dynamic_ncols=True,
+        mininterval=0.1 if sys.stderr.isatty() else 60,  # a log file needs fewer lines
+    )
     try:
         yield bar
     except KeyboardInterrupt:

@@ -92,14 +92,16 @@ def format_table(records: Sequence[SweepRecord], beside_paper: bool) -> str:
     """Error rates with the half-width of their 95 % interval, beside the paper's."""
     from elmlda.report.tables import tabulate_sweep
 
+    whole = all(record.fanout == int(record.fanout) for record in records)
+    column, name = ("fanout", "fan-out") if whole else ("n_hidden", "hidden")
     lines = [f"{'':7} {'':7} {'error rate, %':^27} {'LDA':>7}", ""]
-    lines[1] = f"{'fan-out':>7} {'repeats':>7} {'PI-ELM':^13} {'LDA-ELM':^13} {'better':>7}"
+    lines[1] = f"{name:>7} {'repeats':>7} {'PI-ELM':^13} {'LDA-ELM':^13} {'better':>7}"
     if beside_paper:
         lines[0] += f"   {'the paper':^22}"
         lines[1] += f"   {'PI':>6} {'LDA':>6} {'better':>8}"
     for row in tabulate_sweep(records).to_dict("records"):
         line = (
-            f"{row['fanout']:7.6g} {row['repeats']:7d} "
+            f"{row[column]:7.0f} {row['repeats']:7d} "
             f"{with_interval(row['pi_error_percent'], row['pi_interval'])} "
             f"{with_interval(row['lda_error_percent'], row['lda_interval'])} "
             f"{or_blank(row['improvement_percent'], '{:6.1f}%', 7)}"
