@@ -1,3 +1,4 @@
+import struct
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -50,3 +51,17 @@ def make_dataset() -> Callable[..., Dataset]:
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def clouds(make_dataset, tmp_path_factory):
+    """The folder of four IDX files: 600 and 200 images of 3 × 3 in 4 classes."""
+    folder = tmp_path_factory.mktemp("data") / "clouds"
+    folder.mkdir()
+    dataset = make_dataset(600, 200, 9, 4, np.uint8)
+    for part, split in (("train", dataset.train), ("t10k", dataset.test)):
+        for kind, values in (("images", split.inputs.reshape(-1, 3, 3)), ("labels", split.labels)):
+            header = struct.pack(f">2xBB{values.ndim}I", 0x08, values.ndim, *values.shape)
+            path = folder / f"{part}-{kind}-idx{values.ndim}-ubyte"
+            path.write_bytes(header + values.astype(np.uint8).tobytes())
+    return folder

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from processes import alive_in_session, wait_until, workers_in_session
 
 from elmlda.errors import ElmldaError
 from elmlda.execute import execute
@@ -26,39 +27,6 @@ from elmlda.execute import execute
 for job, _ in execute(time.sleep, [0.0, 0.0, 60.0, 60.0], 2):
     print(job, flush=True)
 """
-
-
-def alive_in_session(session):
-    """Process ids of a session, without those that are dead and only not collected yet."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _parent, _group, of_session = stat.read_text().rpartition(")")[2].split()[:4]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(of_session) == session and state not in "ZX":
-            found.append(int(stat.parent.name))
-    return found
-
-
-def workers_in_session(session):
-    """Those of its processes that do jobs."""
-    found = []
-    for pid in alive_in_session(session):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if b"multiprocessing.spawn" in command:
-            found.append(pid)
-    return found
-
-
-def wait_until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "took too long"
-        time.sleep(0.002)
 
 
 @pytest.mark.parametrize("n_processes", [1, 2, 3])

@@ -4,15 +4,14 @@ import csv
 import os
 import random
 import signal
-import struct
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
+from processes import alive_in_session, wait_until, workers_in_session
 
 from elmlda.machine import count_cores
 
@@ -36,19 +35,6 @@ os.replace = die_later
 from elmlda.cli import main
 main()
 """
-
-
-@pytest.fixture(scope="module")
-def clouds(make_dataset, tmp_path_factory):
-    """The folder of four IDX files: 600 and 200 images of 3 × 3 in 4 classes."""
-    folder = tmp_path_factory.mktemp("clouds")
-    dataset = make_dataset(600, 200, 9, 4, np.uint8)
-    for part, split in (("train", dataset.train), ("t10k", dataset.test)):
-        for kind, values in (("images", split.inputs.reshape(-1, 3, 3)), ("labels", split.labels)):
-            header = struct.pack(f">2xBB{values.ndim}I", 0x08, values.ndim, *values.shape)
-            path = folder / f"{part}-{kind}-idx{values.ndim}-ubyte"
-            path.write_bytes(header + values.astype(np.uint8).tobytes())
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -87,39 +73,6 @@ def started(words):
         finally:
             for pid in alive_in_session(process.pid):
                 os.kill(pid, signal.SIGKILL)
-
-
-def alive_in_session(session):
-    """Process ids of a session, without those that are dead and only not collected yet."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _parent, _group, of_session = stat.read_text().rpartition(")")[2].split()[:4]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(of_session) == session and state not in "ZX":
-            found.append(int(stat.parent.name))
-    return found
-
-
-def workers_in_session(session):
-    """Those of its processes that train networks."""
-    found = []
-    for pid in alive_in_session(session):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if b"multiprocessing.spawn" in command:
-            found.append(pid)
-    return found
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "took too long"
-        time.sleep(0.002)
 
 
 def wait_for_lock(folder, process):

@@ -1,31 +1,15 @@
 """A small data set in files, and the command line as a process and in this one."""
 
-import struct
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from elmlda.cli import cli
 
 ELMLDA = Path(sys.executable).with_name("elmlda")
-
-
-@pytest.fixture(scope="session")
-def clouds(make_dataset, tmp_path_factory):
-    """The folder of four IDX files: 600 and 200 images of 3 × 3 in 4 classes."""
-    folder = tmp_path_factory.mktemp("data") / "clouds"
-    folder.mkdir()
-    dataset = make_dataset(600, 200, 9, 4, np.uint8)
-    for part, split in (("train", dataset.train), ("t10k", dataset.test)):
-        for kind, values in (("images", split.inputs.reshape(-1, 3, 3)), ("labels", split.labels)):
-            header = struct.pack(f">2xBB{values.ndim}I", 0x08, values.ndim, *values.shape)
-            path = folder / f"{part}-{kind}-idx{values.ndim}-ubyte"
-            path.write_bytes(header + values.astype(np.uint8).tobytes())
-    return folder
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import csv
 import random
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -21,22 +20,6 @@ from elmlda.store import PosteriorStore, UntrustedPosteriorsWarning
 
 ELMLDA = Path(sys.executable).with_name("elmlda")
 ALL_SCHEMES = [word for scheme in COMBINATIONS for word in ("--combine", scheme)]
-
-
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory):
-    """Four classes of 6 × 6 images that overlap enough for errors."""
-    folder = tmp_path_factory.mktemp("digits")
-    rng = np.random.default_rng(0)
-    centres = rng.uniform(80, 170, (4, 36))
-    for part, n in (("train", 900), ("t10k", 400)):
-        labels = (np.arange(n) % 4).astype(np.uint8)
-        images = np.clip(rng.normal(centres[labels], 70), 0, 255).astype(np.uint8)
-        header = struct.pack(">4B3I", 0, 0, 8, 3, n, 6, 6)
-        (folder / f"{part}-images-idx3-ubyte").write_bytes(header + images.tobytes())
-        header = struct.pack(">4BI", 0, 0, 8, 1, n)
-        (folder / f"{part}-labels-idx1-ubyte").write_bytes(header + labels.tobytes())
-    return folder
 
 
 @pytest.fixture
@@ -60,9 +43,9 @@ def swept(run_elmlda, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run_elmlda(data_dir):
+def run_elmlda(clouds):
     def run(command, folder, *options, check=True):
-        words = [ELMLDA, command, "--data-dir", data_dir, "--threads", "1", "--out", folder]
+        words = [ELMLDA, command, "--data-dir", clouds, "--threads", "1", "--out", folder]
         done = subprocess.run([*words, *options], capture_output=True, text=True, check=False)
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -113,13 +96,13 @@ def test_an_empty_folder_gives_the_same_records(elmlda, tmp_path):
     assert files[0] == files[1] == files[2]
 
 
-def test_every_scheme_and_size_by_hand(elmlda, data_dir, tmp_path):
+def test_every_scheme_and_size_by_hand(elmlda, clouds, tmp_path):
     elmlda("ensemble", "--n", "3", "--fanout", "2", "--repeats", "2", "--seed", "7", *ALL_SCHEMES)
     rows = read_csv(tmp_path / "run/ensemble.csv")
     assert len(rows) == 2 * 3 * len(COMBINATIONS)
-    labels = load_dataset(None, data_dir).test.labels
+    labels = load_dataset(None, clouds).test.labels
     networks = [
-        run_job(NetworkJob(DatasetRef(None, data_dir), 7, (index,), (72,))).posteriors
+        run_job(NetworkJob(DatasetRef(None, clouds), 7, (index,), (18,))).posteriors
         for index in range(6)
     ]
     for row in rows:
@@ -152,7 +135,7 @@ def test_another_n_is_refused_and_nothing_changes(elmlda, tmp_path):
 def test_a_file_that_cannot_be_trusted_is_recomputed(elmlda, swept, tmp_path, damage):
     folder, expected = swept
     shutil.copytree(folder, tmp_path / "run")
-    path, other = (tmp_path / f"run/posteriors/{index}-72.npz" for index in (1, 2))
+    path, other = (tmp_path / f"run/posteriors/{index}-18.npz" for index in (1, 2))
     whole = path.read_bytes()
     if damage == "not a number":
         with np.load(path) as stored:
@@ -170,17 +153,17 @@ def test_a_file_that_cannot_be_trusted_is_recomputed(elmlda, swept, tmp_path, da
             }[damage]
         )
     done = elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "2")
-    assert "1-72.npz: not used, the network is trained again" in done.stderr
+    assert "1-18.npz: not used, the network is trained again" in done.stderr
     assert path.read_bytes() == whole
     assert (tmp_path / "run/ensemble.csv").read_text() == expected
 
 
 def test_posteriors_of_another_seed_are_foreign(tmp_path):
     posteriors = np.full((3, 2), 0.5, np.float32)
-    PosteriorStore(tmp_path, {"seed": 1}, (3, 2)).write((0,), 72, posteriors)
-    assert PosteriorStore(tmp_path, {"seed": 1}, (3, 2)).read((0,), 72) is not None
+    PosteriorStore(tmp_path, {"seed": 1}, (3, 2)).write((0,), 18, posteriors)
+    assert PosteriorStore(tmp_path, {"seed": 1}, (3, 2)).read((0,), 18) is not None
     with pytest.warns(UntrustedPosteriorsWarning, match="another run or network"):
-        assert PosteriorStore(tmp_path, {"seed": 2}, (3, 2)).read((0,), 72) is None
+        assert PosteriorStore(tmp_path, {"seed": 2}, (3, 2)).read((0,), 18) is None
 
 
 def test_no_posteriors_keeps_none(elmlda, tmp_path):
@@ -188,10 +171,10 @@ def test_no_posteriors_keeps_none(elmlda, tmp_path):
     assert not (tmp_path / "run/posteriors").exists()
 
 
-def test_killed_at_any_moment_it_ends_the_same(elmlda, data_dir, tmp_path):
+def test_killed_at_any_moment_it_ends_the_same(elmlda, clouds, tmp_path):
     options = ("--n", "10", "--fanout", "8", "--repeats", "3", *ALL_SCHEMES)
     elmlda("ensemble", *options, out="undisturbed")
-    words = [ELMLDA, "ensemble", "--data-dir", data_dir, "--threads", "1", "--out", tmp_path / "run"]
+    words = [ELMLDA, "ensemble", "--data-dir", clouds, "--threads", "1", "--out", tmp_path / "run"]
     chance = random.Random(0)
     n_killed = 0
     for _ in range(8):
