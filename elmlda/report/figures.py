@@ -78,9 +78,10 @@ def plot_ensemble(table: pd.DataFrame, stem: Path, beside_paper: bool) -> list[P
 
 def _title(what: str, repeats: pd.Series[int]) -> str:
     low, high = int(np.min(repeats)), int(np.max(repeats))
+    if high == 1:
+        return f"{what}, one repeat"
     count = f"{low}" if low == high else f"{low} to {high}"
-    noun = "repeat" if high == 1 else "repeats"
-    return f"{what}, mean of {count} {noun} with 95 % interval"
+    return f"{what}, mean of {count} repeats with 95 % interval"
 
 
 @contextmanager

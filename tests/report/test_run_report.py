@@ -83,8 +83,8 @@ def test_a_part_of_a_run_is_enough(folder, n_repeats):
     result = report(folder)
     assert result.exit_code == 0, result.output
     assert not (folder / "fig2.png").exists()
-    noun = "repeat" if n_repeats == 1 else "repeats"
-    assert f"mean of {n_repeats} {noun}" in (folder / "fig1.svg").read_text()
+    said = "one repeat" if n_repeats == 1 else "mean of 3 repeats with 95 % interval"
+    assert said in (folder / "fig1.svg").read_text()
 
 
 def test_other_data_are_not_shown_beside_the_paper(folder):
