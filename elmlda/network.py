@@ -45,6 +45,7 @@ class NetworkResult:
     precision: str
     """The precision that it was computed in: double where mixed was not enough."""
     part_seconds: dict[str, float]
+    """`lda` is what LDA takes beyond PI: its map and constant, and their use on PI's scores."""
     seconds: float
     """Elapsed from the first random number to the last count: a little more than all parts."""
 
@@ -140,13 +141,14 @@ def _train_and_score(
     pi = solve_pi(statistics, sizes, settings.ridge, watch)
     del statistics
     if "lda" in methods:
-        with watch.part("solve"):
+        with watch.part("lda"):
             lda = derive_lda(pi, resolve_priors(settings.priors, pi.class_counts))
     with watch.part("test"):
         scores = {"pi": score_pi(layer, pi, dataset.test.inputs, resources.chunk)}
         if "pi_constant" in methods:
             scores["pi_constant"] = pi.add_constant_unit(scores["pi"])
-        if "lda" in methods:
+    if "lda" in methods:
+        with watch.part("lda"):
             scores["lda"] = lda.scores(scores["pi"])
     return scores
 

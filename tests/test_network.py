@@ -27,7 +27,7 @@ PI_ERRORS += [269, 267, 253, 244, 242, 224, 222, 219, 224, 226]
 LDA_ERRORS = [685, 505, 406, 367, 328, 315, 296, 286, 281, 269]
 LDA_ERRORS += [263, 254, 250, 243, 232, 224, 211, 219, 221, 215]
 
-PARTS = {"projection", "activation", "gram", "factorisation", "solve", "test"}
+PARTS = {"projection", "activation", "gram", "factorisation", "solve", "lda", "test"}
 DOUBLE = NetworkSettings(precision="double")
 
 

@@ -83,9 +83,9 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     """Time one network of the nested sweep against the bare matrix products, and against peers.
 
     The limit is the time that the same floating-point operations take at the speed of this
-    machine's matrix multiplication, measured before and after in the same run: in the hidden
-    layer's precision for projection, Gram matrix and class sums, in float64 for the factorisation,
-    the triangular solves and the scores.
+    machine's matrix multiplication, measured before and after in the same run, the faster of the
+    two: in the hidden layer's precision for projection, Gram matrix and class sums, in float64 for
+    the factorisation, the triangular solves and the scores.
 
     Peers train each fan-out by itself on the same weights: elmlda with one network for each
     (independent), and other libraries. Their error counts must be the nested network's, or the race

@@ -16,7 +16,7 @@ from elmlda.experiments import timing
 from elmlda.experiments.timing import METHODS, TimingRecord
 from elmlda.solve import LostPrecisionError, solve_pi
 
-HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,test"
+HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test"
 N_INPUTS = 9
 ELMLDA = Path(sys.executable).with_name("elmlda")
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -63,9 +63,9 @@ def test_every_method_is_recorded_and_tabulated(invoke, arguments, tmp_path):
         seconds, *parts = map(float, line.split(",")[4:])
         assert sum(parts) <= seconds * (1 + 1e-4)  # records have six digits
     table = result.stdout.splitlines()
-    assert table[1].split() == ["fan-out", "repeats", "PI-ELM", "LDA-ELM", "both", "extra"]
+    assert table[1].split() == ["fan-out", "repeats", "PI-ELM", "LDA-ELM", "both", "extra", "own", "part"]
     assert [row.split()[:2] for row in table[2:5]] == [["1", "2"], ["2", "2"], ["11", "2"]]
-    assert all(len(row.split()) == 6 for row in table[2:5])
+    assert all(len(row.split()) == 7 for row in table[2:5])
     assert "the paper" not in result.stdout
     assert "nan" not in result.stdout.lower()
     assert table[-1] == "Records: run/timing.csv"
@@ -73,14 +73,15 @@ def test_every_method_is_recorded_and_tabulated(invoke, arguments, tmp_path):
 
 def test_table_has_the_papers_columns_beside_ours_and_no_nan():
     records = [
-        TimingRecord(0, fanout, 784 * fanout, method, seconds, *[0.1] * 6)
+        TimingRecord(0, fanout, 784 * fanout, method, seconds, *[0.1] * 7)
         for fanout in (1, 11, 20)
         for method, seconds in (("pi", 100.0), ("lda", 101.5), ("both", 101.6))
     ]
     lines = format_table(records, beside_paper=True).splitlines()
     assert lines[1].split()[-3:] == ["PI", "LDA", "extra"]
-    assert lines[2].split() == ["1", "1", "100.00", "101.50", "101.60", "1.5%", "6.2", "6.2", "0.0%"]
-    assert lines[3].split() == ["11", "1", "100.00", "101.50", "101.60", "1.5%"]
+    ours = ["1", "100.00", "101.50", "101.60", "1.5%", "0.10%"]
+    assert lines[2].split() == ["1", *ours, "6.2", "6.2", "0.0%"]
+    assert lines[3].split() == ["11", *ours]
     assert lines[4].split()[-3:] == ["630", "702", "11.4%"]
     assert len({len(line.rstrip()) for line in (lines[1], lines[2], lines[4])}) == 1
     assert "nan" not in "".join(lines)

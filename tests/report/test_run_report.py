@@ -26,7 +26,7 @@ ENSEMBLE = [
     for size in (1, 2, 3)
     for scheme in ("mean", "vote")
 ]
-TIMING = [TimingRecord(0, 1, 784, method, 2.0, 0.5, 0.1, 1.0, 0.1, 0.1, 0.1) for method in METHODS]
+TIMING = [TimingRecord(0, 1, 784, method, 2.0, 0.5, 0.1, 1.0, 0.1, 0.1, 0.0, 0.1) for method in METHODS]
 
 
 @pytest.fixture
