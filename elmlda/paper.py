@@ -5,6 +5,9 @@ from __future__ import annotations
 FANOUTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20)
 """The columns of Tables 1 and 2."""
 
+N_INPUTS = 784
+"""Pixels of an image."""
+
 REPEATS = 200
 """Networks at each fan-out in Table 1."""
 

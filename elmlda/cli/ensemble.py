@@ -75,10 +75,10 @@ def ensemble(**options: Any) -> None:
     kept = setup.posteriors()
     if options["dry_run"]:
         setup.check_folder("ensemble", fixed)
-        recorded = RecordFile(setup.folder / FILE, EnsembleRecord).read()
+        found = RecordFile(setup.folder / FILE, EnsembleRecord).read()
         mistakes = RecordFile(setup.folder / MISTAKES_FILE, MistakeRecord).read()
-        missing = find_missing(plan, plan.open_repeats(recorded, mistakes), kept)
-        click.echo("\n".join(runs.describe_plan(setup, missing, len(recorded))))
+        missing = find_missing(plan, plan.open_repeats(found, mistakes), kept)
+        click.echo("\n".join(runs.describe_plan(setup, missing, len(found))))
         return
     grown = {"repeats": plan.repeats, "combine": list(schemes)}
     with setup.open_run("ensemble", fixed, grown) as run:

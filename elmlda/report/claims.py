@@ -49,6 +49,8 @@ ALL_FANOUTS = tuple(range(1, paper.LARGEST_FANOUT + 1))
 
 
 class Verdict(StrEnum):
+    """What the records say of a claim."""
+
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
     OPEN = "not enough data yet"
@@ -271,7 +273,10 @@ def _judge_everywhere(
         verdict, because = Verdict.NOT_REPRODUCED, f"fails at fan-out {format_ranges(tuple(failing))}"
     elif missing:
         verdict, because = Verdict.OPEN, f"fan-out {format_ranges(tuple(missing))} not run yet"
-    elif undecided and (fewest := min(known.values(), key=lambda number: number.repeats)).repeats < MINIMUM_REPEATS:
+    elif (
+        undecided
+        and (fewest := min(known.values(), key=lambda number: number.repeats)).repeats < MINIMUM_REPEATS
+    ):
         verdict, because = Verdict.OPEN, _explain(fewest, Verdict.OPEN)
     elif undecided:
         verdict, because = Verdict.OPEN, f"undecided at fan-out {format_ranges(tuple(undecided))}"

@@ -40,9 +40,7 @@ def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
 
 def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
     fanout = rows["fanout"].iloc[0]
-    pi, lda = (
-        (100 * rows[f"{method}_errors"] / rows["n_test"]).to_numpy() for method in ("pi", "lda")
-    )
+    pi, lda = ((100 * rows[f"{method}_errors"] / rows["n_test"]).to_numpy() for method in ("pi", "lda"))
     improvement = estimate_statistic(improvement_percent, np.column_stack([pi, lda]))
     difference = estimate_mean(pi - lda)
     return {
@@ -208,9 +206,7 @@ def pivot_rates(records: Sequence[SweepRecord], fanouts: Sequence[float]) -> Flo
     return np.array(rows, np.float64).reshape(-1, len(fanouts), 2)
 
 
-def pivot_ensemble(
-    records: Sequence[EnsembleRecord], sizes: Sequence[int], combine: str
-) -> FloatArray:
+def pivot_ensemble(records: Sequence[EnsembleRecord], sizes: Sequence[int], combine: str) -> FloatArray:
     """Rates in per cent of the repeats that have all these sizes: n_repeats × n_sizes."""
     found: dict[int, dict[int, float]] = {}
     for record in records:
