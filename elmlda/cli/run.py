@@ -18,7 +18,7 @@ from elmlda.cli.formats import format_seconds
 from elmlda.cost import Problem, count_operations, measure_matmul_speed, predict_peak_bytes
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.datasets.catalogue import MNIST_SHA256
-from elmlda.datasets.idx import available_memory
+from elmlda.datasets.content import available_memory
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, describe_machine
 from elmlda.network import HIDDEN_DTYPES, resolve_priors
