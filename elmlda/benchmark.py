@@ -62,7 +62,7 @@ def run_benchmark(
     resources: Resources,
     problem: Problem,
 ) -> BenchmarkResult:
-    """Time a network between two measurements of the matrix products' speed; the faster is the limit."""
+    """Time a network between two measurements of matrix products' speed; the faster is the limit."""
     speeds = [_measure_speeds(settings, resources.threads)]
     start = time.perf_counter()
     network = run_network(dataset, np.random.default_rng(seed), sizes, settings, resources)
@@ -407,7 +407,7 @@ def run_growth(
 
 def _time_alone(job: NetworkJob) -> tuple[float, int]:
     """Seconds and peak memory of a network, in a process that has done nothing else."""
-    dataset = load_dataset(job.dataset.name, job.dataset.data_dir)
+    dataset = load_dataset(job.dataset.name, job.dataset.data_dir, job.dataset.label)
     rng = np.random.default_rng(job.seed)
     start = time.perf_counter()
     run_network(dataset, rng, job.sizes, job.settings, job.resources)

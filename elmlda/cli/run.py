@@ -51,6 +51,7 @@ class Setup:
             "seed": self.seed,
             **vars(self.settings),
             "input_scale": self.settings.input_scale or self.dataset.input_scale,
+            **self.dataset.preparation,
         }
 
     @property
@@ -83,8 +84,8 @@ class Setup:
 def prepare(options: dict[str, Any]) -> Setup:
     """Read the options that all such commands have, and load the data."""
     settings = NetworkSettings(**{name: options[name] for name in NetworkSettings.__dataclass_fields__})
-    ref = DatasetRef(options["dataset"], options["data_dir"])
-    dataset = load_dataset(ref.name, ref.data_dir)
+    ref = DatasetRef(options["dataset"], options["data_dir"], options["label"])
+    dataset = load_dataset(ref.name, ref.data_dir, ref.label)
     jobs = options["jobs"]
     threads = options["threads"] or max(1, count_cores() // jobs)
     if jobs * threads > count_cores() and jobs > 1:

@@ -43,7 +43,7 @@ def load_idx_folder(
     missing = [part for part in PARTS if not found[part]]
     if missing:
         raise ElmldaError(f"{folder}: no {join_words(missing)}; looked for {LOOKED_FOR}.")
-    paths = {part: _choose_file(folder, part, found[part]) for part in PARTS}
+    paths = {part: choose_file(folder, part, found[part]) for part in PARTS}
     files = {}
     for part, path in paths.items():
         files[part] = read_idx_file(path)
@@ -94,7 +94,8 @@ def find_files(folder: Path) -> dict[str, list[Path]]:
     return {part: list(paths.values()) for part, paths in found.items()}
 
 
-def _choose_file(folder: Path, part: str, paths: list[Path]) -> Path:
+def choose_file(folder: Path, part: str, paths: list[Path]) -> Path:
+    """The one file that could be a part, or an error."""
     if not paths:
         raise ElmldaError(f"{folder}: no {part}; looked for {LOOKED_FOR}.")
     if len(paths) > 1:
@@ -108,7 +109,7 @@ def _verify_part(
 ) -> tuple[FileCheck, IdxFile | None]:
     path, file = folder / part, None
     try:
-        path = _choose_file(folder, part, paths)
+        path = choose_file(folder, part, paths)
         file = read_idx_file(path)
         _require_sound_part(part, file, expected_sha256)
         ok, message = True, f"{format_shape(file.values.shape)}, {file.values.dtype}"
