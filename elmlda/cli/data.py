@@ -141,6 +141,8 @@ def _show_content(dataset: Dataset) -> None:
     shape = f", images of {' × '.join(map(str, dataset.image_shape))}" if dataset.image_shape else ""
     scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"
     split = dataset.preparation.get("split", "its own")
+    if "rows" in dataset.preparation:
+        split += f" (rows {dataset.preparation['rows']})"
     _show(inputs=f"{dataset.n_inputs}{shape}, {scaled}")
     if dataset.feature_names:
         click.echo(f"{'':{WIDTH}} {join_words(dataset.feature_names)}")
@@ -191,4 +193,13 @@ def _make_bar(name: str) -> Any:
 
     from tqdm import tqdm
 
-    return tqdm(desc=name, unit="B", unit_scale=True, file=sys.stderr, leave=False, dynamic_ncols=True)
+    return tqdm(
+        desc=name,
+        total=1,  # pooch sets the true one, but leaves alone a bar that counts as false
+        unit="B",
+        unit_scale=True,
+        file=sys.stderr,
+        leave=False,
+        disable=None,  # where nobody watches
+        dynamic_ncols=True,
+    )

@@ -111,9 +111,11 @@ def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
     """Refuse, before anything is computed, what would fail hours later."""
     n_train = len(setup.dataset.train.labels)
     if setup.settings.ridge == 0 and sizes[-1] >= n_train:
+        fanout = (n_train - 1) // setup.dataset.n_inputs
+        smaller = f", or have a fan-out of at most {fanout}" if fanout else ""
         raise ElmldaError(
             "LDA needs more training samples than hidden units or a ridge: "
-            f"{n_train:,} samples, {sizes[-1]:,} hidden units. Add --ridge 1e-3."
+            f"{n_train:,} samples, {sizes[-1]:,} hidden units. Add --ridge 1e-3{smaller}."
         )
     needed, available = peak_bytes(setup, sizes), available_memory()
     if available is not None and needed > available:
@@ -138,7 +140,8 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
     lines = [
         f"folder         {setup.folder}",
         f"data           {setup.dataset.name}: {len(setup.dataset.train.labels):,} to train on, "
-        f"{len(setup.dataset.test.labels):,} to test on",
+        f"{len(setup.dataset.test.labels):,} to test on"
+        + ("" if setup.dataset.has_own_split else ", always the same"),
         f"recorded       {n_recorded:,} rows that the plan asks for",
         f"to be trained  {len(jobs):,} networks ({setup.design} design), in {setup.n_processes} "
         f"× {setup.resources.threads} threads",
@@ -161,8 +164,16 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
 
 
 def note_double(bar: tqdm[Any], repeat: int) -> None:
-    """Say that a network was computed again, without disturbing the bar."""
-    bar.write(f"repeat {repeat}: float32 was not enough, computed in double", file=sys.stderr)
+    """Say once that a network was computed again, without disturbing the bar.
+
+    On a set with few inputs that is nearly every network: a line for each would bury the rest.
+    """
+    if not getattr(bar, "told_of_double", False):
+        bar.write(
+            f"repeat {repeat}: float32 was not enough, computed in double; others may follow",
+            file=sys.stderr,
+        )
+        vars(bar)["told_of_double"] = True
 
 
 @contextmanager

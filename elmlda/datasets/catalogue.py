@@ -101,7 +101,8 @@ def load_source(
         return load_csv(path, label)
     if path.name.endswith(".npz"):
         return load_npz(path)
-    return _name_known(load_idx_folder(path, name if data_dir is not None else None), name)
+    name = name if data_dir is not None else None
+    return _name_known(load_idx_folder(path, name), name)
 
 
 def list_datasets() -> list[DatasetInfo]:

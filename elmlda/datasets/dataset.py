@@ -99,8 +99,8 @@ class Table:
         Returns
         -------
         Dataset
-            Its inputs standardised, if they are to be, by the training rows alone. Its checksums
-            also have one of the rows: a run continues only with the same ones.
+            Its inputs standardised, if they are to be, by the training rows alone. Its preparation
+            has a checksum of the rows, so that a run goes on only with the same ones.
 
         Raises
         ------
@@ -116,10 +116,10 @@ class Table:
             classes=self.classes,
             image_shape=self.image_shape,
             input_scale=self.input_scale,
-            checksums={**self.checksums, "rows": _hash_rows(train_rows, test_rows)},
+            checksums=self.checksums,
             feature_names=self.feature_names,
             has_own_split=False,
-            preparation=self.preparation,
+            preparation={**self.preparation, "rows": _hash_rows(train_rows, test_rows)},
         )
         return dataset.standardise() if self.is_standardised else dataset
 
@@ -259,4 +259,4 @@ def join_words(items: Iterable[object], last: str = "and") -> str:
 
 def _hash_rows(*parts: NDArray[np.integer]) -> str:
     content = b"".join(np.asarray([len(rows), *rows], "<i8").tobytes() for rows in parts)
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(content).hexdigest()[:16]

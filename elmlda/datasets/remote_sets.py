@@ -30,7 +30,7 @@ CONNECT_SECONDS, READ_SECONDS = 10, 30
 CHUNK_BYTES = 1 << 16
 
 ProgressBar = Callable[[str], Any]
-"""File name -> an object with `total`, `update`, `reset` and `close`, such as tqdm's."""
+"""File name -> an object with `total`, `update`, `reset` and `close`, such as tqdm's; not false."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,11 @@ class RemoteSet:
 
         failures = []
         for mirror in self.mirrors:
-            bar: Any = progress(file.name) if progress else False
+            bar = progress(file.name) if progress else None
             downloader = pooch.HTTPDownloader(
-                progressbar=bar, chunk_size=CHUNK_BYTES, timeout=(CONNECT_SECONDS, READ_SECONDS)
+                progressbar=bar or False,
+                chunk_size=CHUNK_BYTES,
+                timeout=(CONNECT_SECONDS, READ_SECONDS),
             )
             try:
                 with _explain_storing(self.folder), _quiet_pooch():
@@ -152,7 +154,7 @@ class RemoteSet:
             except (RequestException, ValueError) as error:
                 failures.append(f"{mirror}: {_explain_failure(error)}")
             finally:
-                if bar:
+                if bar is not None:
                     bar.close()
         raise ElmldaError(
             f"{self.known.name}: {file.name} could not be fetched ({'; '.join(failures)}). Try again "
