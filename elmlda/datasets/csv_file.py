@@ -23,8 +23,8 @@ MISSING = {"", "?", "na", "n/a", "#n/a", "nan", "-nan", "null", "none"}
 """What stands for a value that is not there, in any case of letters."""
 MAX_CATEGORIES = 100
 """A column with more different strings is a name or a number misspelt, hardly a category."""
-BYTES_PER_BYTE = 4
-"""Memory for each byte of text: the text, decoded and not, and the numbers in it."""
+BYTES_PER_BYTE = 12
+"""Memory for each byte of text, at most: itself, decoded, and half a number in two float64 arrays."""
 ROWS_AT_A_TIME = 4096
 
 
@@ -138,7 +138,8 @@ class _CsvFile:
                     del parts[i]
                 else:
                     parts[i].append(values)
-        numbers = {i: np.concatenate(arrays) for i, arrays in parts.items() if arrays}
+        # Column by column, so that no more than one is held twice.
+        numbers = {i: np.concatenate(parts.pop(i)) for i in list(parts) if parts[i]}
         texts: dict[int, list[str]] = {i: [] for i in range(len(self.names)) if i not in numbers}
         # Once more, since only now it is known which columns have text somewhere.
         for lines, columns in self._blocks():

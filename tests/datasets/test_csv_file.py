@@ -248,7 +248,7 @@ def test_what_is_no_file(tmp_path, kind):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_would_not_fit_in_memory(write, monkeypatch, packed):
-    monkeypatch.setattr(csv_file, "available_memory", lambda: 4 * (1 << 20))
+    monkeypatch.setattr(csv_file, "available_memory", lambda: 12 << 20)
     content = b"a" * (3 << 20)
     message = refusal(write(gzip.compress(content) if packed else content))
     unpacked = " after decompression" if packed else ""
