@@ -1,3 +1,19 @@
 """Extreme learning machines with output weights by linear discriminant analysis."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elmlda.estimators import ELMClassifier, ELMEnsembleClassifier
+
 __version__ = "0.1.0"
+
+__all__ = ["ELMClassifier", "ELMEnsembleClassifier", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators are imported when they are asked for: the rest needs no scikit-learn.
+    if name not in ("ELMClassifier", "ELMEnsembleClassifier"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from elmlda import estimators
+
+    return getattr(estimators, name)

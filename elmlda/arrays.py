@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,3 +10,11 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 RealArray: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.int64]
+
+
+class Rows(Protocol):
+    """Samples that can be taken some at a time: an array, or what makes arrays when asked."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> RealArray: ...

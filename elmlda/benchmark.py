@@ -62,7 +62,7 @@ def run_benchmark(
     resources: Resources,
     problem: Problem,
 ) -> BenchmarkResult:
-    """Time a network between two measurements of the products' speed; the faster is the limit."""
+    """Time a network between two measurements of matrix products' speed; the faster is the limit."""
     speeds = [_measure_speeds(settings, resources.threads)]
     start = time.perf_counter()
     network = run_network(dataset, np.random.default_rng(seed), sizes, settings, resources)

@@ -34,10 +34,22 @@ def posteriors(scores: FloatArray) -> FloatArray:
 def round_posteriors(exact: FloatArray) -> FloatArray:
     """Posteriors in float32 that choose the same classes, also where rounding makes a tie."""
     rounded = exact.astype(np.float32)
-    winner = exact.argmax(axis=-1)
-    tied = np.flatnonzero(rounded.argmax(axis=-1) != winner)
-    rounded[tied, winner[tied]] = np.nextafter(rounded[tied, winner[tied]], np.float32(2))
+    _let_win(rounded, exact.argmax(axis=-1))
     return rounded
+
+
+def posteriors_of_choice(scores: FloatArray) -> FloatArray:
+    """Posteriors (n_samples × n_classes) that choose what the scores choose, also in near ties."""
+    found = posteriors(scores)
+    _let_win(found, scores.argmax(axis=-1))
+    return found
+
+
+def _let_win(rounded: FloatArray, winner: IntArray) -> None:
+    """Give the winner back what rounding took: the smallest step above the others."""
+    beaten = np.flatnonzero(rounded.argmax(axis=-1) != winner)
+    highest = rounded[beaten].max(axis=-1)
+    rounded[beaten, winner[beaten]] = np.nextafter(highest, rounded.dtype.type(2))
 
 
 def combine_posteriors(

@@ -18,6 +18,14 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
+def count_blas_threads() -> int:
+    """Threads that BLAS uses just now, by its environment and threadpoolctl's limits."""
+    from threadpoolctl import threadpool_info
+
+    pools = (pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+    return max(pools, default=1)
+
+
 def describe_machine() -> dict[str, Any]:
     """Processor, memory, BLAS and versions: what a timing or a rounding may depend on."""
     import scipy.linalg  # noqa: F401  (threadpoolctl sees only what is loaded)

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from elmlda.arrays import FloatArray, IntArray, RealArray
+from elmlda.arrays import FloatArray, IntArray, Rows
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.evaluate import count_errors, posteriors, round_posteriors
@@ -155,7 +155,7 @@ def _train_and_score(
 
 def accumulate_statistics(
     layer: HiddenLayer,
-    inputs: RealArray,
+    inputs: Rows,
     labels: IntArray,
     n_classes: int,
     chunk: int,
@@ -165,6 +165,21 @@ def accumulate_statistics(
     watch = watch or Stopwatch()
     with watch.part("gram"):
         statistics = Statistics.zeros(layer.n_hidden, n_classes, layer.dtype.type)
+    add_samples(statistics, layer, inputs, labels, chunk, watch)
+    return statistics
+
+
+def add_samples(
+    statistics: Statistics,
+    layer: HiddenLayer,
+    inputs: Rows,
+    labels: IntArray,
+    chunk: int,
+    watch: Stopwatch | None = None,
+) -> None:
+    """Add samples to the statistics, holding the hidden outputs of `chunk` at a time."""
+    watch = watch or Stopwatch()
+    with watch.part("gram"):
         buffer = np.empty((min(chunk, len(inputs)), layer.n_hidden), layer.dtype)
     for start in range(0, len(inputs), chunk):
         batch = inputs[start : start + chunk]
@@ -175,10 +190,9 @@ def accumulate_statistics(
             layer.activate(hidden)
         with watch.part("gram"):
             statistics.add(hidden, labels[start : start + chunk])
-    return statistics
 
 
-def score_pi(layer: HiddenLayer, pi: PiOutputs, inputs: RealArray, chunk: int) -> FloatArray:
+def score_pi(layer: HiddenLayer, pi: PiOutputs, inputs: Rows, chunk: int) -> FloatArray:
     """PI's scores of every sample and size: n_samples × n_sizes × n_classes."""
     starts = range(0, len(inputs), chunk)
     return np.concatenate([pi.scores(layer.outputs(inputs[i : i + chunk])) for i in starts])

@@ -12,7 +12,10 @@ ACTIVATION_NAMES = ("tanh", "logistic", "relu", "softsign", "sine")
 PRECISIONS = ("mixed", "double")
 DESIGNS = ("nested", "independent")
 COMBINATIONS = ("mean", "product", "median", "max", "vote")
+OUTPUTS = ("lda", "pi")
 DEFAULT_CHUNK = 4000
+DEFAULT_RIDGE = 1.0
+"""Of networks that are for use; experiments have the paper's, 0."""
 
 
 @dataclass(frozen=True)

@@ -38,11 +38,11 @@ class RankWarning(UserWarning):
     """The Gram matrix is singular; PI-ELM is the Moore-Penrose solution of lower rank."""
 
 
-class SingularCovarianceError(ElmldaError):
+class SingularCovarianceError(ElmldaError, ValueError):
     """LDA's Σ has no inverse."""
 
 
-class LostPrecisionError(ElmldaError):
+class LostPrecisionError(ElmldaError, ValueError):
     """A float32 Gram matrix is too inaccurate for its own factorisation."""
 
 
@@ -70,6 +70,17 @@ class PiOutputs:
         """W of Eq. (5) at one of the sizes, transposed: size × n_classes."""
         first = self.sizes.index(size) * self.n_classes
         return np.asarray(self.weights[:size, first : first + self.n_classes])
+
+    def of_classes(self, classes: IntArray) -> PiOutputs:
+        """PI-ELM for some of the classes: each class's weights depend on no other class."""
+        by_class = self.weights.reshape(-1, len(self.sizes), self.n_classes)[:, :, classes]
+        return PiOutputs(
+            self.sizes,
+            by_class.reshape(len(by_class), -1),
+            self.explained[:, classes[:, None], classes],
+            self.class_counts[classes],
+            self.ranks,
+        )
 
     def scores(self, hidden: FloatArray) -> FloatArray:
         """PI's scores for hidden outputs (n_samples × max(sizes)), in float64."""
@@ -206,10 +217,10 @@ def _is_nearly_singular(factor: FloatArray, size: int, dtype: np.dtype[Any]) -> 
     solve_lower(leading, column)
     solve_lower(leading, column, transposed=True)
     largest = float(diagonal.max()) ** 2  # at most G's largest eigenvalue
-    return bool(np.linalg.norm(column) * _tolerance(size, dtype) * largest >= 1)
+    return bool(np.linalg.norm(column) * rounding_tolerance(size, dtype) * largest >= 1)
 
 
-def _tolerance(size: int, dtype: np.dtype[Any]) -> float:
+def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:
     """Relative size of an eigenvalue that is nothing but rounding of a Gram matrix of that dtype."""
     # A float32 matrix is doubted early, since it can be had in float64 instead.
     multiple = 100 if dtype == np.float32 else max(size, 100)
@@ -240,7 +251,7 @@ def _solve_by_eigenvalues(statistics: Statistics, size: int, ridge: float) -> tu
     """Moore-Penrose solution G⁺S by the eigenvalues of G that stand out from rounding."""
     values, vectors = eigh(statistics.gram[:size, :size], lower=True)
     values = values + ridge
-    kept = values > _tolerance(size, statistics.gram.dtype) * values[-1]
+    kept = values > rounding_tolerance(size, statistics.gram.dtype) * values[-1]
     rank = int(kept.sum())
     if rank < size:
         warnings.warn(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import multivariate_normal
 
-from elmlda.evaluate import count_errors, posteriors
+from elmlda.evaluate import count_errors, posteriors, posteriors_of_choice
 
 properties = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -61,6 +61,21 @@ def test_posteriors_of_every_size_at_once():
     found = posteriors(scores)
     for size in range(3):
         np.testing.assert_allclose(found[:, size], eq_14(scores[:, size]), rtol=1e-13)
+
+
+@properties
+@given(scores_of_classes, st.integers(0, 2**32))
+def test_posteriors_of_choice_choose_what_the_scores_choose(thousandths, seed):
+    """Also where scores differ by so little that their posteriors are equal, or the wrong way round."""
+    scores = thousandths / 1000
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        near = np.nextafter(scores.max(axis=1, keepdims=True), rng.choice([-np.inf, np.inf]))
+        scores = np.where(rng.random(scores.shape) < 0.4, near, scores)
+    found = posteriors_of_choice(scores)
+    np.testing.assert_array_equal(found.argmax(axis=1), scores.argmax(axis=1))
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(found, posteriors(scores), rtol=1e-14)
 
 
 @properties

@@ -77,6 +77,17 @@ def problems(draw):
 # PI
 
 
+def test_pi_of_some_classes():
+    hidden, labels = draw_samples(0, 100, 8, 4)
+    pi = solve_pi(accumulate(hidden, labels, 4), (3, 8), 0.5)
+    some = np.array([3, 0])
+    found = pi.of_classes(some)
+    assert (found.sizes, found.ranks, found.n_classes) == (pi.sizes, pi.ranks, 2)
+    np.testing.assert_array_equal(found.class_counts, pi.class_counts[some])
+    np.testing.assert_allclose(found.scores(hidden), pi.scores(hidden)[:, :, some], rtol=1e-12)
+    np.testing.assert_array_equal(found.explained, pi.explained[:, [[3], [0]], [3, 0]])
+
+
 @properties
 @given(problems(), ridges)
 def test_pi_is_least_squares_at_every_size(problem, ridge):

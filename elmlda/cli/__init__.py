@@ -12,9 +12,11 @@ from elmlda import __version__
 from elmlda.cli.bench import bench
 from elmlda.cli.data import data
 from elmlda.cli.ensemble import ensemble
+from elmlda.cli.predict import predict
 from elmlda.cli.report import report
 from elmlda.cli.sweep import sweep
 from elmlda.cli.timing import timing
+from elmlda.cli.train import train
 from elmlda.errors import ElmldaError
 
 INTERRUPTED = 130
@@ -47,7 +49,7 @@ def cli() -> None:
     """
 
 
-for command in (sweep, ensemble, timing, bench, report, data):
+for command in (sweep, ensemble, timing, bench, report, train, predict, data):
     cli.add_command(command)
 
 

@@ -145,15 +145,7 @@ data_options = _together(
     ),
 )
 
-network_options = _together(
-    data_options,
-    click.option(
-        "--design",
-        type=click.Choice(DESIGNS),
-        default="nested",
-        show_default=True,
-        help="nested: one network gives all sizes. independent: new weights for each, as in the paper.",
-    ),
+layer_options = _together(
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root seed."),
     click.option(
         "--activation",
@@ -174,9 +166,9 @@ network_options = _together(
         type=float,
         help="Inputs are multiplied by this, standardised ones too.  [default: 1/255 for bytes, or 1]",
     ),
-    click.option(
-        "--ridge", type=float, default=0.0, show_default=True, help="Tikhonov's λ in both methods."
-    ),
+)
+
+output_options = _together(
     click.option(
         "--priors",
         default="uniform",
@@ -190,6 +182,22 @@ network_options = _together(
         show_default=True,
         help="mixed: float32 up to the Gram matrix, float64 from there. double: float64.",
     ),
+)
+
+network_options = _together(
+    data_options,
+    click.option(
+        "--design",
+        type=click.Choice(DESIGNS),
+        default="nested",
+        show_default=True,
+        help="nested: one network gives all sizes. independent: new weights for each, as in the paper.",
+    ),
+    layer_options,
+    click.option(
+        "--ridge", type=float, default=0.0, show_default=True, help="Tikhonov's λ in both methods."
+    ),
+    output_options,
 )
 
 one_network_options = _together(
@@ -218,6 +226,18 @@ resource_options = _together(
     one_network_options,
 )
 
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=read_config,
+    help="TOML file with values for these options; flags win over it.",
+)
+
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+
 run_options = _together(
     click.option(
         "--out",
@@ -225,15 +245,7 @@ run_options = _together(
         metavar="DIR",
         help="The run's folder; a run that is there goes on.  [default: results/<data set>]",
     ),
-    click.option(
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        is_eager=True,
-        expose_value=False,
-        callback=read_config,
-        help="TOML file with values for these options; flags win over it.",
-    ),
+    config_option,
     click.option("--dry-run", is_flag=True, help="Say what would be done, what it takes, and stop."),
-    click.option("--quiet", is_flag=True, help="Print nothing but errors."),
+    quiet_option,
 )

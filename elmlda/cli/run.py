@@ -28,6 +28,8 @@ from elmlda.store import PosteriorStore, Run, check_same_run, read_manifest
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
 
+RESUMES = "Every finished network is recorded; the same command goes on from there."
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -177,7 +179,9 @@ def note_double(bar: tqdm[Any], repeat: int) -> None:
 
 
 @contextmanager
-def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any]]:
+def progress(
+    total: int, done: int, unit: str, quiet: bool, stopped: str = RESUMES
+) -> Iterator[tqdm[Any]]:
     """A bar on stderr; Ctrl-C inside ends it and says how to go on."""
     bar = tqdm(
         total=total,
@@ -192,10 +196,7 @@ def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any
         yield bar
     except KeyboardInterrupt:
         bar.close()
-        click.echo(
-            "Stopped. Every finished network is recorded; the same command goes on from there.",
-            err=True,
-        )
+        click.echo(f"Stopped. {stopped}", err=True)
         raise
     finally:
         bar.close()

@@ -63,16 +63,8 @@ def test_every_method_is_recorded_and_tabulated(invoke, arguments, tmp_path):
         seconds, *parts = map(float, line.split(",")[4:])
         assert sum(parts) <= seconds * (1 + 1e-4)  # records have six digits
     table = result.stdout.splitlines()
-    assert table[1].split() == [
-        "fan-out",
-        "repeats",
-        "PI-ELM",
-        "LDA-ELM",
-        "both",
-        "extra",
-        "own",
-        "part",
-    ]
+    titles = ["fan-out", "repeats", "PI-ELM", "LDA-ELM", "both", "extra", "own", "part"]
+    assert table[1].split() == titles
     assert [row.split()[:2] for row in table[2:5]] == [["1", "2"], ["2", "2"], ["11", "2"]]
     assert all(len(row.split()) == 7 for row in table[2:5])
     assert "the paper" not in result.stdout

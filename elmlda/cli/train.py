@@ -1,0 +1,176 @@
+"""elmlda train: a network or an ensemble to keep and use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from elmlda.cli.options import (
+    config_option,
+    data_options,
+    layer_options,
+    output_options,
+    quiet_option,
+    resource_options,
+)
+from elmlda.errors import ElmldaError
+from elmlda.settings import COMBINATIONS, DEFAULT_RIDGE, OUTPUTS
+
+if TYPE_CHECKING:
+    from elmlda.cli.run import Setup
+    from elmlda.model import Model
+
+
+class Ridge(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number, or auto."""
+
+    name = "number|auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        if value == "auto":
+            return "auto"
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor 'auto'.", param, ctx)
+
+
+@click.command()
+@click.option(
+    "--fanout",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Hidden units for each input.",
+)
+@click.option("--hidden", type=click.IntRange(1), help="Hidden units instead.")
+@click.option(
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default="lda",
+    show_default=True,
+    help="Output weights by LDA, with posteriors, or by the pseudo-inverse.",
+)
+@click.option(
+    "--n", type=click.IntRange(1), default=1, show_default=True, help="Networks: more are an ensemble."
+)
+@click.option(
+    "--combine",
+    type=click.Choice(COMBINATIONS),
+    default="mean",
+    show_default=True,
+    help="How an ensemble combines its posteriors.",
+)
+@data_options
+@layer_options
+@click.option(
+    "--ridge",
+    type=Ridge(),
+    default=str(DEFAULT_RIDGE),
+    show_default=True,
+    help="Tikhonov's λ: 0 is the paper's; auto chooses it by generalised cross-validation.",
+)
+@output_options
+@resource_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The model's file.  [default: <data set>.npz]",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@config_option
+@quiet_option
+def train(**options: Any) -> None:
+    """Train a network, or an ensemble of them, and keep it in a file for elmlda predict.
+
+    Network i is network i of elmlda sweep with the same --seed. The file keeps its seed instead of
+    its random input weights, and is small.
+    """
+    from elmlda.cli import run as runs
+
+    if options["n"] > 1 and options["output"] == "pi":
+        raise click.UsageError(
+            "an ensemble combines posteriors, and PI-ELM has none: use --output lda."
+        )
+    ridge = None if options["ridge"] == "auto" else options["ridge"]
+    # What --ridge auto chooses is never 0.
+    plain = {**options, "design": "nested", "ridge": DEFAULT_RIDGE if ridge is None else ridge}
+    setup = runs.prepare(plain)
+    path = options["out"] or Path(f"{setup.dataset.name}.npz")
+    _refuse_path(path, options["force"])
+    n_hidden = options["hidden"] or options["fanout"] * setup.dataset.n_inputs
+    if options["output"] == "lda":
+        runs.refuse_what_cannot_be(setup, (n_hidden,))
+    model = _train(setup, n_hidden, ridge, options)
+    from elmlda.model_file import write_model
+
+    write_model(path, model)
+    if not options["quiet"]:
+        click.echo(_describe(path, model, setup))
+
+
+def _refuse_path(path: Path, force: bool) -> None:
+    """Before the training, not after it."""
+    if path.is_dir():
+        raise ElmldaError(f"{path}: a folder, expected the name of a file for the model.")
+    if path.exists() and not force:
+        raise ElmldaError(f"{path} is there already. Use --force to replace it, or --out.")
+    if not path.parent.is_dir():
+        raise ElmldaError(f"{path.parent}: no such folder for the model's file.")
+
+
+def _train(setup: Setup, n_hidden: int, ridge: float | None, options: dict[str, Any]) -> Model:
+    from dataclasses import replace
+    from functools import partial
+
+    import numpy as np
+
+    from elmlda.cli import run as runs
+    from elmlda.execute import execute
+    from elmlda.model import Model, Recipe, train_network
+
+    data = setup.dataset
+    settings = replace(setup.settings, input_scale=setup.settings.input_scale or data.input_scale)
+    recipes = [
+        Recipe(np.random.SeedSequence(setup.seed, spawn_key=(i,)), data.n_inputs, n_hidden, settings)
+        for i in range(options["n"])
+    ]
+    priors = setup.priors() if options["output"] == "lda" else None
+    train_one = partial(
+        train_network,
+        inputs=data.train.inputs,
+        labels=data.train.labels,
+        ridge=ridge,
+        priors=priors,
+        n_classes=data.n_classes,
+        chunk=setup.resources.chunk,
+        threads=setup.resources.threads,
+    )
+    networks = {}
+    quiet = options["quiet"] or len(recipes) == 1
+    with runs.progress(len(recipes), 0, "network", quiet, "Nothing was written.") as bar:
+        for recipe, network in execute(train_one, recipes, setup.n_processes):
+            networks[recipe.seed.spawn_key] = network
+            bar.update()
+    combine = options["combine"] if len(recipes) > 1 else None
+    in_order = tuple(networks[recipe.seed.spawn_key] for recipe in recipes)
+    return Model(in_order, np.array(data.classes), combine, data.image_shape)
+
+
+def _describe(path: Path, model: Model, setup: Setup) -> str:
+    """One line: what it is, and what it is worth on the test samples."""
+    test = setup.dataset.test
+    errors = int((model.choose(test.inputs, setup.resources.chunk) != test.labels).sum())
+    kind = "LDA-ELM" if model.has_posteriors else "PI-ELM"
+    several = f"{len(model.networks)} × " if model.is_ensemble else ""
+    ridges = sorted({float(f"{network.ridge:.3g}") for network in model.networks})
+    ridge = f"{ridges[0]:g}" if len(ridges) == 1 else f"{ridges[0]:g} to {ridges[-1]:g}"
+    return (
+        f"{path}: {several}{kind}, {model.recipe.n_hidden:,} hidden units, ridge {ridge}, "
+        f"{100 * errors / len(test.labels):.2f} % test errors ({errors:,} of {len(test.labels):,})"
+    )

@@ -1,0 +1,334 @@
+"""One network."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+from sklearn.utils.metaestimators import available_if
+
+from elmlda.arrays import FloatArray, IntArray
+from elmlda.estimators.base import ELMBase, RandomState, said_in_python, seed_sequence
+from elmlda.evaluate import posteriors_of_choice
+from elmlda.model import Model, Network, Trainer, begin_training
+from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, OUTPUTS
+
+
+class ELMClassifier(ELMBase):
+    """Extreme learning machine with output weights by linear discriminant analysis.
+
+    A layer of random hidden units, and output weights in one step: by LDA of the hidden outputs, which
+    makes the outputs posterior probabilities (LDA-ELM, de Chazal, Tapson and van Schaik, Eq. 16), or
+    by the pseudo-inverse (PI-ELM, Eq. 5).
+
+    Parameters
+    ----------
+    n_hidden : int, default=None
+        Number of hidden units. None: `fanout` for each feature.
+    fanout : float, default=10
+        Hidden units for each feature, where `n_hidden` is None.
+    output : {"lda", "pi"}, default="lda"
+        How the output weights are found. "pi" has scores only and no `predict_proba`: least squares
+        fits 0 and 1, and what comes out may be negative, above one, and need not sum to one.
+    activation : {"tanh", "logistic", "relu", "softsign", "sine"}, default="tanh"
+        Function of the hidden units.
+    weight_range : float, default=0.5
+        Input weights are uniform in ± this. The features should have a scale of about one:
+        see `sklearn.preprocessing`.
+    ridge : float or "auto", default=1.0
+        Tikhonov's λ, added to the diagonal of the hidden outputs' Gram matrix. 0.0 is the paper's; it
+        needs more samples than hidden units. The default weighs about as much as a few samples (hidden
+        outputs lie within ±1): it makes small data well-posed and is lost among MNIST's 60,000.
+        "auto" chooses λ by generalised cross-validation from one eigendecomposition of the Gram
+        matrix; it takes several times as long, and pays off where samples are fewer than some times
+        the hidden units. The formula is in `elmlda.ridge`.
+    priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes, for LDA. None is "uniform", as in the paper;
+        "frequencies" are those of the training data (what scikit-learn's LDA does by default).
+    precision : {"mixed", "double"}, default="mixed"
+        "mixed": float32 up to the Gram matrix, float64 from there, and all in float64 where that is
+        not enough, or the network has no more than 512 hidden units. "double": all float64.
+    batch_size : int, default=4000
+        Samples whose hidden outputs are held at a time; no matter for the result.
+    random_state : int, RandomState instance, SeedSequence or None, default=None
+        Determines the input weights. With an int `s` they are drawn by
+        `default_rng(SeedSequence(s, spawn_key=(0,)))`, which makes it network 0 of
+        `elmlda sweep --seed s`; network k has `random_state=SeedSequence(s, spawn_key=(k,))`. From a
+        RandomState (None: numpy's global one) the seed is drawn at `fit`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during `fit`; only if all are strings.
+    coefs_ : list of two ndarrays
+        Input weights (n_features_in_, n_hidden_) and output weights (n_hidden_, n_classes).
+    intercepts_ : list of two ndarrays
+        Of the hidden units, which have none (zeros), and of the outputs (PI: zeros).
+    n_hidden_ : int
+        Number of hidden units.
+    ridge_ : float
+        The λ that was used.
+    priors_ : ndarray of shape (n_classes,)
+        The prior probabilities that were used; 0 for a class not seen yet. Only with output="lda".
+    class_count_ : ndarray of shape (n_classes,)
+        Training samples of each class.
+    precision_ : str
+        The precision that was used.
+
+    See Also
+    --------
+    ELMEnsembleClassifier : Several such networks, their posteriors combined.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : LDA without hidden units.
+
+    Notes
+    -----
+    As in the paper, hidden units have no bias. With tanh, an odd function, a network that knows x then
+    knows -x, too, and cannot tell two circles around the origin from each other. A column of ones,
+    which `sklearn.preprocessing.PolynomialFeatures(1)` adds, gives the units a bias.
+
+    References
+    ----------
+    P. de Chazal, J. Tapson and A. van Schaik, "Learning ELM network weights using linear discriminant
+    analysis".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from elmlda import ELMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> network = ELMClassifier(random_state=0).fit(X, y)
+    >>> network.predict(X[:2])
+    array([0, 0])
+    """
+
+    _trainer: Trainer | None = None
+    _is_stream = False
+
+    def __init__(
+        self,
+        n_hidden: int | None = None,
+        fanout: float = 10,
+        output: str = "lda",
+        activation: str = "tanh",
+        weight_range: float = 0.5,
+        ridge: float | str = DEFAULT_RIDGE,
+        priors: ArrayLike | str | None = None,
+        precision: str = "mixed",
+        batch_size: int = DEFAULT_CHUNK,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.fanout = fanout
+        self.output = output
+        self.activation = activation
+        self.weight_range = weight_range
+        self.ridge = ridge
+        self.priors = priors
+        self.precision = precision
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Integers and float32 are taken as they are, without a copy; sparse rows are made dense
+            `batch_size` at a time.
+        y : array-like of shape (n_samples,)
+            Class labels, numbers or strings.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator. It keeps the sums that `partial_fit` adds to, n_hidden² numbers; pickles
+            are without them unless `partial_fit` has been used.
+        """
+        inputs, classes, labels = self._read_training_data(X, y)
+        self._require_output()
+        self._trainer, self._is_stream = None, False
+        recipe = self._recipe(seed_sequence(self.random_state))
+        counts = np.bincount(labels)
+        priors = self._priors(counts) if self.output == "lda" else None
+        with said_in_python():
+            self._trainer, network = begin_training(
+                recipe, inputs, labels, self._ridge(), priors, len(counts), self.batch_size
+            )
+        self._model, self.classes_ = self._make_model((network,), classes), classes
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Train on one more batch: the result is that of `fit` on all batches together.
+
+        A batch is added to sums; the output weights are solved for when they are next needed, by a
+        prediction or by one of the attributes. Streaming many batches costs no more than `fit`, and
+        training goes on after `fit`, too. The order of the batches does not matter, beyond rounding:
+        float32's in a network in mixed precision, float64's in others.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), default=None
+            All classes that will come, needed at the first call and not after it. A batch need not
+            have samples of each; until a class has had some, its probability is 0.
+
+        Returns
+        -------
+        self : object
+        """
+        first = not hasattr(self, "classes_")
+        if not first and self._trainer is None:
+            raise ValueError(
+                "this network was loaded, and its file has no sums to add to: start with partial_fit "
+                "on a new estimator, and use pickle to go on later."
+            )
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        inputs, found = self._read_labelled(X, y, reset=first)
+        known = _known_classes(classes, None if first else self.classes_)
+        strange = np.setdiff1d(found, known)
+        if len(strange):
+            raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
+        if self._trainer is None:
+            self._require_output()
+            self._trainer = Trainer(self._recipe(seed_sequence(self.random_state)), len(known))
+            self.classes_ = known
+        self._is_stream = True
+        self._trainer.add(inputs, np.searchsorted(known, found), self.batch_size)
+        self.__dict__.pop("_model", None)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
+            LDA: Eq. (15), the logarithms of the posterior probabilities up to a number common to all
+            classes; PI: the outputs. With two classes, the second's less the first's.
+        """
+        scores = self._values(X)
+        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+
+    def _has_posteriors(self) -> bool:
+        if self.output == "pi":
+            raise AttributeError(
+                "PI-ELM has no posterior probabilities: its outputs are a least-squares fit of 0 and "
+                "1, which may be negative and need not sum to one. Use output='lda'."
+            )
+        return True
+
+    @available_if(_has_posteriors)
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Posterior probabilities of the classes, Eq. (14).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Rows sum to one, and the highest is at the class that `predict` chooses.
+        """
+        return posteriors_of_choice(self._values(X))
+
+    @available_if(_has_posteriors)
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithms of the posterior probabilities, also where these are too small for a float.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return np.asarray(log_softmax(self._values(X), axis=1))
+
+    def _values(self, X: Any) -> FloatArray:
+        inputs = self._read_samples(X)
+        return self._fitted_model().scores(inputs, self.batch_size)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The sums are many times as large as the network: only of a stream they are pickled.
+        state: dict[str, Any] = super().__getstate__()
+        return state if self._is_stream else {**state, "_trainer": None}
+
+    def _fitted_model(self) -> Model:
+        """The network, solved for now if batches have come since it was last."""
+        if not hasattr(self, "_model"):
+            assert self._trainer is not None
+            counts = self._trainer.statistics.class_counts
+            priors = self._priors(counts) if self.output == "lda" else None
+            with said_in_python():
+                network = self._trainer.solve(self._ridge(), priors)
+            self._model = self._make_model((network,), self.classes_)
+        return self._model
+
+    def _require_output(self) -> None:
+        if self.output not in OUTPUTS:
+            raise ValueError(f"output is {self.output!r}: expected one of {', '.join(OUTPUTS)}.")
+
+    @property
+    def _network(self) -> Network:
+        if not hasattr(self, "classes_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
+        return self._fitted_model().networks[0]
+
+    @property
+    def coefs_(self) -> list[FloatArray]:
+        return [self._network.layer.input_weights, self._network.output_weights()[0]]
+
+    @property
+    def intercepts_(self) -> list[FloatArray]:
+        return [np.zeros(self.n_hidden_), self._network.output_weights()[1]]
+
+    @property
+    def n_hidden_(self) -> int:
+        return self._network.recipe.n_hidden
+
+    @property
+    def ridge_(self) -> float:
+        return self._network.ridge
+
+    @property
+    def priors_(self) -> FloatArray:
+        priors = self._network.priors
+        if priors is None:
+            raise AttributeError("PI-ELM has no priors.")
+        return priors
+
+    @property
+    def class_count_(self) -> IntArray:
+        return self._network.pi.class_counts
+
+    @property
+    def precision_(self) -> str:
+        return self._network.recipe.precision
+
+
+def _known_classes(given: ArrayLike | None, before: NDArray[Any] | None) -> NDArray[Any]:
+    """The classes that a stream has, from this call's `classes` or the first one's."""
+    if given is None:
+        assert before is not None
+        return before
+    known: NDArray[Any] = np.unique(np.asarray(given))
+    if before is not None and not np.array_equal(known, before):
+        raise ValueError(f"classes is {given!r}, on the first call it was {before.tolist()}.")
+    if len(known) < 2:
+        raise ValueError(f"classes is {given!r}: a classifier needs two classes or more.")
+    return known

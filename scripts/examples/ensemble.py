@@ -1,0 +1,27 @@
+"""Several networks, their posterior probabilities combined; kept in a file and read back."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from elmlda import ELMClassifier, ELMEnsembleClassifier
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0, stratify=y)
+
+alone = [ELMClassifier(fanout=5, random_state=seed).fit(X_train, y_train) for seed in range(10)]
+scores = [100 * network.score(X_test, y_test) for network in alone]
+print(f"one network   {np.mean(scores):.1f} % right, the mean of ten")
+for combine in ("mean", "vote"):
+    ensemble = ELMEnsembleClassifier(10, combine, fanout=5, random_state=0).fit(X_train, y_train)
+    print(f"ten, by {combine}  {100 * ensemble.score(X_test, y_test):.1f} % right")
+
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder, "digits.npz")
+    ensemble.save(path)
+    again = ELMEnsembleClassifier.load(path)
+    same = np.array_equal(again.predict_proba(X_test), ensemble.predict_proba(X_test))
+    print(f"read back from {path.stat().st_size / 1e3:.0f} kB, the same posteriors: {same}")

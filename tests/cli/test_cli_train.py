@@ -1,0 +1,210 @@
+"""elmlda train and elmlda predict: a model kept and used."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from elmlda import ELMClassifier, ELMEnsembleClassifier
+from elmlda.datasets import load_dataset
+from elmlda.model_file import read_model
+from elmlda.network import run_job
+from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings
+
+
+@pytest.fixture
+def train(invoke, clouds):
+    """`elmlda train` on the small data set; the line that it prints."""
+
+    def run(*arguments):
+        result = invoke("train", "--data-dir", clouds, "--hidden", 20, *arguments)
+        assert (result.exit_code, result.stderr) == (0, "")
+        return result.stdout
+
+    return run
+
+
+@pytest.fixture
+def predict(invoke):
+    def run(*arguments):
+        result = invoke("predict", *arguments)
+        assert (result.exit_code, result.stderr) == (0, ""), result.output
+        return result.stdout.splitlines()
+
+    return run
+
+
+def test_train_makes_the_network_of_a_sweep(train, clouds, tmp_path):
+    line = train("--ridge", "2", "--seed", 3)
+    job = NetworkJob(
+        DatasetRef(None, clouds), 3, (0,), (20,), NetworkSettings(ridge=2.0, precision="double")
+    )
+    errors = run_job(job).lda_errors[0]
+    assert line == (
+        f"clouds.npz: LDA-ELM, 20 hidden units, ridge 2, {errors / 2:.2f} % test errors "
+        f"({errors} of 200)\n"
+    )
+    assert 0 < errors < 150
+    model = read_model(tmp_path / "clouds.npz")
+    assert model.classes.tolist() == ["0", "1", "2", "3"]
+    assert model.image_shape == (3, 3)
+
+
+def test_estimators_read_what_train_wrote(train, clouds, tmp_path):
+    test = load_dataset(data_dir=clouds).test
+    train("--out", "one.npz")
+    train("--out", "three.npz", "--n", 3, "--combine", "product", "--quiet")
+    one = ELMClassifier.load(tmp_path / "one.npz")
+    np.testing.assert_array_equal(
+        one.predict(test.inputs).astype(int), read_model(tmp_path / "one.npz").choose(test.inputs)
+    )
+    assert one.get_params()["n_hidden"] == 20
+    three = ELMEnsembleClassifier.load(tmp_path / "three.npz")
+    assert three.get_params()["combine"] == "product"
+    assert len(three.estimators_) == 3
+    np.testing.assert_array_equal(
+        three.estimators_[0].predict_proba(test.inputs), one.predict_proba(test.inputs)
+    )
+
+
+def test_ensembles(invoke, clouds, tmp_path):
+    arguments = ["train", "--data-dir", clouds, "--hidden", 20, "--n", 3, "--quiet"]
+    for jobs, name in ((1, "a.npz"), (2, "b.npz")):
+        result = invoke(*arguments, "--jobs", jobs, "--out", name)
+        assert (result.exit_code, result.output) == (0, "")
+    one, two = (read_model(tmp_path / name) for name in ("a.npz", "b.npz"))
+    keys = [network.recipe.seed.spawn_key for network in two.networks]
+    assert keys == [(0,), (1,), (2,)]
+    inputs = load_dataset(data_dir=clouds).test.inputs
+    np.testing.assert_allclose(one.posteriors(inputs), two.posteriors(inputs), atol=1e-9)
+    result = invoke(*arguments[:-1], "--out", "c.npz")
+    assert "3/3" in result.stderr
+    assert "c.npz: 3 × LDA-ELM, 20 hidden units, ridge 1, " in result.stdout
+
+
+def test_options_of_train(train, tmp_path):
+    assert "PI-ELM" in train("--output", "pi")
+    assert "ridge 1," not in train("--ridge", "auto", "--force")
+    (tmp_path / "c.toml").write_text("[train]\nridge = 'auto'\nactivation = 'sine'\n")
+    train("--config", "c.toml", "--out", "s.npz", "--fanout", 2)
+    assert read_model(tmp_path / "s.npz").recipe.settings.activation == "sine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--out", "."], ".: a folder, expected the name of a file for the model."),
+        (["--out", "a/b.npz"], "a: no such folder for the model's file."),
+        (["--ridge", "-1"], "ridge is -1.0: expected a number that is not negative."),
+        (["--ridge", "0", "--fanout", "67"], "LDA needs more training samples than hidden units"),
+        (["--dataset", "cifar", "--data-dir", "nowhere"], "nowhere: No such file or directory"),
+        (["--priors", "1,2"], "2 priors given, 4 classes"),
+    ],
+)
+def test_train_refuses(refusal, clouds, arguments, expected):
+    assert refusal("train", "--data-dir", clouds, *arguments).startswith(expected)
+
+
+def test_train_replaces_only_by_force(train, refusal, clouds, tmp_path):
+    train()
+    before = (tmp_path / "clouds.npz").read_bytes()
+    message = refusal("train", "--data-dir", clouds, "--hidden", 5)
+    assert message == "clouds.npz is there already. Use --force to replace it, or --out."
+    assert (tmp_path / "clouds.npz").read_bytes() == before
+    train("--force", "--seed", 1)
+    assert (tmp_path / "clouds.npz").read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--hidden", "0"],
+        ["--n", "2", "--output", "pi"],
+        ["--ridge", "much"],
+        ["--output", "svm"],
+        ["x"],
+    ],
+)
+def test_wrong_usage_of_train(refusal, arguments):
+    refusal("train", *arguments, exit_code=2)
+
+
+def test_predict_reads_every_kind_of_file(train, predict, clouds, tmp_path):
+    train()
+    test = load_dataset(data_dir=clouds).test
+    chosen = read_model(tmp_path / "clouds.npz").choose(test.inputs)
+    np.savez(tmp_path / "a.npz", x=test.inputs)
+    np.save(tmp_path / "a.npy", test.inputs.reshape(-1, 3, 3).astype(float))
+    np.savetxt(tmp_path / "a.csv", test.inputs, "%d", ",")
+    idx = clouds / "t10k-images-idx3-ubyte"
+    for path in (idx, "a.npz", "a.npy", "a.csv"):
+        lines = predict("clouds.npz", path)
+        assert [line.split("  ")[0] for line in lines] == [f"{path}:{i}" for i in range(200)]
+        assert [int(line.split("  ")[1]) for line in lines] == chosen.tolist()
+        shown = [float(line.split("posterior ")[1]) for line in lines]
+        assert min(shown) > 0.25
+        assert max(shown) <= 1
+
+
+def test_predict_as_csv(train, predict, clouds, tmp_path):
+    train()
+    inputs = load_dataset(data_dir=clouds).test.inputs[:3]
+    np.save(tmp_path / "a,b.npy", inputs)
+    np.save(tmp_path / "c.npy", inputs[0])
+    lines = predict("clouds.npz", "--csv", "a,b.npy", "c.npy")
+    rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    assert [(row["file"], row["sample"]) for row in rows] == [
+        ("a,b.npy", "0"), ("a,b.npy", "1"), ("a,b.npy", "2"), ("c.npy", "0"),
+    ]  # fmt: skip
+    posteriors = read_model(tmp_path / "clouds.npz").posteriors(inputs)
+    for row, expected in zip(rows, posteriors, strict=False):
+        found = [float(row[f"posterior_{label}"]) for label in range(4)]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        assert row["label"] == str(expected.argmax())
+
+
+def test_predict_by_pi_gives_scores(train, predict, clouds, tmp_path):
+    train("--output", "pi")
+    np.save(tmp_path / "a.npy", load_dataset(data_dir=clouds).test.inputs[0])
+    assert " score " in predict("clouds.npz", "a.npy")[0]
+    assert "score_0" in predict("clouds.npz", "a.npy", "--csv")[0]
+
+
+def test_predict_with_an_estimators_model_and_words(predict, refusal, tmp_path):
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(60, 2)) + np.repeat([[0, 0], [4, 4]], 30, axis=0)
+    ELMClassifier(random_state=0).fit(inputs, np.repeat(["left", "right"], 30)).save(tmp_path / "m.npz")
+    (tmp_path / "a.csv").write_text("0,0\n4,4\n")
+    assert [line.split("  ")[1] for line in predict("m.npz", "a.csv")] == ["left", "right"]
+    Image.new("L", (9, 9)).save(tmp_path / "a.png")
+    assert "does not know what images" in refusal("predict", "m.npz", "a.png")
+
+
+def test_predict_refuses(train, refusal, tmp_path):
+    train()
+    assert refusal("predict", "nowhere.npz", "a.csv") == (
+        "nowhere.npz: cannot be read: No such file or directory."
+    )
+    assert refusal("predict", "clouds.npz", "nowhere.csv") == "nowhere.csv: no such file."
+    (tmp_path / "short.csv").write_text("1,2,3\n")
+    assert refusal("predict", "clouds.npz", "short.csv").startswith(
+        "short.csv: 3 columns, the model takes 9."
+    )
+    refusal("predict", exit_code=2)
+    refusal("predict", "clouds.npz", exit_code=2)
+    refusal("predict", "clouds.npz", "short.csv", "--cvs", exit_code=2)
+
+
+def test_a_drawn_seven(elmlda, tmp_path):
+    """As a newcomer would: train on MNIST, draw, ask."""
+    result = elmlda("train", "--fanout", 1)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "(687 of 10,000)" in result.stdout
+    image = Image.new("RGB", (240, 240), "white")
+    ImageDraw.Draw(image).line([(60, 44), (176, 44), (100, 204)], fill="black", width=9)
+    image.save(tmp_path / "seven.png")
+    result = elmlda("predict", "mnist.npz", "seven.png")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("seven.png  7  posterior ")

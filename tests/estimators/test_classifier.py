@@ -1,0 +1,596 @@
+"""ELMClassifier: what scikit-learn's users expect, and what its checks do not look at."""
+
+import pickle
+import subprocess
+import sys
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from elmlda import ELMClassifier
+from elmlda.errors import ElmldaError
+from elmlda.network import run_job
+from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+DIGITS, NUMBERS = load_digits(return_X_y=True)
+DIGITS = DIGITS / 16
+
+
+def fit(X=IRIS, y=SPECIES, **params):
+    return ELMClassifier(**{"random_state": 0, **params}).fit(X, y)
+
+
+def stream(splits, X=IRIS, y=SPECIES, **params):
+    network = ELMClassifier(**{"random_state": 0, **params})
+    for part in splits:
+        network.partial_fit(X[part], y[part], classes=np.unique(y))
+    return network
+
+
+# The paper's network
+
+
+def test_mnist_has_the_error_counts_of_a_sweep(mnist):
+    """Fan-out 1 of repeat 3 of `elmlda sweep --seed 0`."""
+    job = NetworkJob(DatasetRef("mnist"), 0, (3,), (784,), NetworkSettings(), Resources(threads=2))
+    swept = run_job(job)
+    random_state = np.random.SeedSequence(0, spawn_key=(3,))
+    train, test = (part.inputs * np.float32(1 / 255) for part in (mnist.train, mnist.test))
+    lda = ELMClassifier(fanout=1, ridge=0.0, random_state=random_state).fit(train, mnist.train.labels)
+    pi = ELMClassifier(fanout=1, ridge=0.0, output="pi", random_state=random_state)
+    pi.fit(train, mnist.train.labels)
+    counts = [(network.predict(test) != mnist.test.labels).sum() for network in (lda, pi)]
+    assert counts == [swept.lda_errors[0], swept.pi_errors[0]]
+    np.testing.assert_allclose(lda.predict_proba(test), swept.posteriors, atol=1e-4)
+
+
+def test_mnist_has_the_prototypes_error_counts_and_the_default_ridge_does_not_move_them(mnist):
+    """Fan-out 1 of the reference's weights, `default_rng(0)`: 685 errors by LDA, 704 by PI."""
+    train, test = (part.inputs / np.float32(255) for part in (mnist.train, mnist.test))
+    for output, expected in (("lda", 685), ("pi", 704)):
+        network = ELMClassifier(fanout=1, output=output, random_state=np.random.SeedSequence(0))
+        network.fit(train, mnist.train.labels)
+        assert network.ridge_ == 1.0
+        assert abs((network.predict(test) != mnist.test.labels).sum() - expected) <= 1
+
+
+@pytest.mark.slow
+def test_mnist_at_fanout_10_with_the_default_ridge(mnist):
+    train, test = (part.inputs / np.float32(255) for part in (mnist.train, mnist.test))
+    network = ELMClassifier(random_state=np.random.SeedSequence(0)).fit(train, mnist.train.labels)
+    assert abs((network.predict(test) != mnist.test.labels).sum() - 269) <= 2
+
+
+# Small data
+
+
+@pytest.mark.parametrize("ridge", [1.0, "auto"])
+def test_twenty_samples_and_a_hundred_hidden_units(ridge):
+    """A newcomer's first try: better than 85 % right, and posteriors that are not all 0 and 1."""
+    rng = np.random.default_rng(0)
+    rates, surest = [], []
+    for _ in range(10):
+        train = rng.permutation(150)[:20]
+        network = fit(IRIS[train] - IRIS.mean(axis=0), SPECIES[train], n_hidden=100, ridge=ridge)
+        rates.append(network.score(IRIS - IRIS.mean(axis=0), SPECIES))
+        surest.append(network.predict_proba(IRIS - IRIS.mean(axis=0)).max(axis=1).mean())
+    assert np.mean(rates) > 0.85
+    assert np.mean(surest) < 0.99
+
+
+def test_ridge_zero_is_the_papers_and_says_what_it_needs():
+    network = fit(n_hidden=4, ridge=0.0)
+    hidden = np.tanh(IRIS @ network.coefs_[0])
+    expected = np.linalg.lstsq(hidden, np.eye(3)[SPECIES], rcond=None)[0]
+    pi = fit(n_hidden=4, ridge=0.0, output="pi")
+    np.testing.assert_allclose(pi.coefs_[1], expected, rtol=1e-9)
+    with (
+        pytest.warns(UserWarning, match="rank"),
+        pytest.raises(ValueError, match=r"150 samples, 200 hidden units\. Add ridge=1e-3\.$"),
+    ):
+        fit(n_hidden=200, ridge=0.0)
+
+
+# Probabilities
+
+
+def test_probabilities_agree_with_predictions():
+    network = fit(DIGITS[:900], NUMBERS[:900], fanout=3)
+    probabilities = network.predict_proba(DIGITS)
+    np.testing.assert_array_equal(network.predict(DIGITS), probabilities.argmax(axis=1))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-14)
+    scores = network.decision_function(DIGITS)
+    np.testing.assert_array_equal(scores.argmax(axis=1), probabilities.argmax(axis=1))
+    logs = network.predict_log_proba(DIGITS)
+    np.testing.assert_allclose(np.exp(logs), probabilities, rtol=1e-9, atol=1e-300)
+
+
+def test_probabilities_of_scores_of_ten_thousand():
+    X = np.array([[-1.0], [1.0]]).repeat(50, axis=0) + np.linspace(0, 1e-3, 100)[:, None]
+    network = fit(X, np.repeat([0, 1], 50), n_hidden=2, ridge=1e-6)
+    scores = network.decision_function(X)
+    assert np.abs(scores).min() > 1e4
+    probabilities = network.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_array_equal(network.predict(X), probabilities.argmax(axis=1))
+    assert np.isfinite(network.predict_log_proba(X)).all()
+
+
+def test_pi_says_why_it_has_no_probabilities():
+    network = fit(output="pi")
+    assert not hasattr(network, "predict_proba")
+    assert not hasattr(network, "predict_log_proba")
+    assert not hasattr(network, "priors_")
+    with pytest.raises(AttributeError) as error:
+        network.predict_proba(IRIS)
+    assert "least-squares fit" in str(error.value.__cause__)
+    assert network.score(IRIS, SPECIES) > 0.9
+
+
+def test_priors():
+    X, y = IRIS[:120], SPECIES[:120]
+    default, uniform, frequencies = (fit(X, y, priors=p) for p in (None, "uniform", "frequencies"))
+    np.testing.assert_array_equal(default.predict_proba(X), uniform.predict_proba(X))
+    np.testing.assert_allclose(default.priors_, 1 / 3)
+    np.testing.assert_allclose(frequencies.priors_, [50 / 120, 50 / 120, 20 / 120])
+    given = fit(X, y, priors=[50, 50, 20])
+    np.testing.assert_allclose(given.predict_proba(X), frequencies.predict_proba(X))
+    difference = frequencies.decision_function(X) - default.decision_function(X)
+    np.testing.assert_allclose(difference - np.log(3 * given.priors_), 0, atol=1e-9)
+
+
+# Kinds of data
+
+
+def test_two_classes():
+    X, y = IRIS[50:], SPECIES[50:]
+    for output in ("lda", "pi"):
+        network = fit(X, y, output=output)
+        scores = network.decision_function(X)
+        assert scores.shape == (100,)
+        np.testing.assert_array_equal(network.predict(X), np.where(scores > 0, 2, 1))
+    assert fit(X, y).predict_proba(X).shape == (100, 2)
+
+
+@pytest.mark.parametrize("output", ["lda", "pi"])
+def test_one_feature(output):
+    X = IRIS[:, 2:3]
+    network = fit(X, SPECIES, output=output)
+    assert network.n_hidden_ == 10
+    assert network.score(X, SPECIES) > 0.75
+
+
+@pytest.mark.parametrize("kind", ["array", "object", "list", "series", "categorical"])
+def test_string_labels(kind):
+    words = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
+    labels = {
+        "array": words,
+        "object": words.astype(object),
+        "list": words.tolist(),
+        "series": pd.Series(words),
+        "categorical": pd.Series(words, dtype="category"),
+    }[kind]
+    network = fit(y=labels)
+    assert network.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    np.testing.assert_array_equal(network.predict(IRIS), network.classes_[fit().predict(IRIS)])
+    assert network.score(IRIS, labels) > 0.95
+    streamed = ELMClassifier(random_state=0)
+    for part in (slice(0, 60), slice(60, 150)):
+        streamed.partial_fit(IRIS[part], labels[part], classes=["setosa", "virginica", "versicolor"])
+    np.testing.assert_array_equal(streamed.predict(IRIS), network.predict(IRIS))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8, bool])
+def test_dtypes_are_taken_as_numbers(dtype):
+    X = np.round(IRIS).astype(dtype)
+    np.testing.assert_allclose(
+        fit(X).decision_function(X), fit(X.astype(float)).decision_function(X.astype(float)), rtol=1e-9
+    )
+
+
+def test_inputs_are_not_changed():
+    for X in (IRIS.copy(), np.asfortranarray(IRIS), IRIS[::-1], IRIS.astype(np.float32)):
+        before = X.copy()
+        expected = fit(X.astype(float, order="C")).predict(IRIS)
+        np.testing.assert_array_equal(fit(X).predict(IRIS), expected)
+        np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_sparse_input(make):
+    X = np.where(DIGITS > 0.4, DIGITS, 0)[:600]
+    found, expected = fit(make(X), NUMBERS[:600], fanout=1), fit(X, NUMBERS[:600], fanout=1)
+    np.testing.assert_array_equal(found.predict_proba(make(X)), expected.predict_proba(X))
+    found.partial_fit(make(X), NUMBERS[:600])
+    found.predict(X)
+
+
+def test_pandas_with_feature_names():
+    frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
+    network = fit(frame)
+    assert network.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    np.testing.assert_array_equal(network.predict(frame), fit().predict(IRIS))
+    with pytest.raises(ValueError, match="feature names should match"):
+        network.predict(frame[["b", "a", "c", "d"]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        network.predict(IRIS)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_are_refused(bad):
+    X = IRIS.copy()
+    X[3, 1] = bad
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        fit(X)
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        fit().predict(X)
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        ELMClassifier().partial_fit(X, SPECIES, classes=[0, 1, 2])
+
+
+def test_empty_data_are_refused():
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        fit(np.empty((0, 4)), np.empty(0))
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        fit(np.empty((150, 0)))
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        fit().predict(np.empty((0, 4)))
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+@pytest.mark.parametrize("output", ["lda", "pi"])
+@pytest.mark.parametrize("ridge", [1.0, "auto"])
+def test_constant_features(value, output, ridge):
+    """Nothing to learn from: no error, and every class is as likely as its prior."""
+    network = fit(np.full((150, 2), value), SPECIES, output=output, ridge=ridge)
+    assert network.predict([[value, value]])[0] in (0, 1, 2)
+    if output == "lda":
+        np.testing.assert_allclose(network.predict_proba([[value, value]]), 1 / 3, atol=1e-4)
+    with_one = fit(np.hstack([IRIS, np.full((150, 1), value)]), SPECIES, output=output, ridge=ridge)
+    assert with_one.score(np.hstack([IRIS, np.full((150, 1), value)]), SPECIES) > 0.9
+
+
+def test_features_too_large_for_float32():
+    X = IRIS * 1e37
+    assert 0.3 < fit(X, n_hidden=600).score(X, SPECIES) <= 1
+    with pytest.raises(ValueError, match=r"too large for float64\. Use a smaller weight_range\.$"):
+        fit(IRIS * 1e160, n_hidden=600, activation="relu")
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="one class"):
+        fit(IRIS[:50], SPECIES[:50])
+    with pytest.raises(ValueError, match="two classes or more"):
+        ELMClassifier().partial_fit(IRIS[:50], SPECIES[:50], classes=[0])
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"n_hidden": 0}, "n_hidden is 0: expected a whole number from 1 on"),
+        ({"n_hidden": 2.5}, "n_hidden is 2.5"),
+        ({"n_hidden": True}, "n_hidden is True"),
+        ({"fanout": 0}, "fanout is 0: expected a number above 0"),
+        ({"fanout": np.nan}, "fanout is nan"),
+        ({"output": "svm"}, "output is 'svm': expected one of lda, pi"),
+        ({"activation": "step"}, "activation is 'step': expected one of tanh"),
+        ({"weight_range": -1}, "weight_range is -1"),
+        ({"weight_range": "wide"}, "weight_range is 'wide'"),
+        ({"ridge": -1}, "ridge is -1"),
+        ({"ridge": "large"}, "ridge is 'large': expected a number or 'auto'"),
+        ({"ridge": None}, "ridge is None"),
+        ({"priors": "equal"}, "priors is 'equal'"),
+        ({"priors": [0.5, 0.5]}, "expected 3 numbers above zero"),
+        ({"priors": [0.5, 0.5, 0]}, "expected 3 numbers above zero"),
+        ({"precision": "half"}, "precision is 'half'"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"random_state": -1}, "random_state is -1"),
+        ({"random_state": "lucky"}, "lucky"),
+    ],
+)
+def test_parameters_that_make_no_sense(params, expected):
+    with pytest.raises(ValueError, match=expected):
+        fit(**params)
+    if "priors" not in params:
+        with pytest.raises(ValueError, match=expected):
+            stream([slice(0, 150)], **params)
+    network = ELMClassifier(**params)
+    with pytest.raises(NotFittedError):
+        network.predict(IRIS)
+
+
+def test_sizes():
+    assert fit(fanout=2.5).n_hidden_ == 10
+    assert fit(fanout=0.01).n_hidden_ == 1
+    assert fit(n_hidden=7, fanout=100).n_hidden_ == 7
+
+
+def test_fitted_attributes():
+    network = fit(n_hidden=20, ridge="auto")
+    assert [weights.shape for weights in network.coefs_] == [(4, 20), (20, 3)]
+    assert [constants.shape for constants in network.intercepts_] == [(20,), (3,)]
+    scores = np.tanh(IRIS @ network.coefs_[0]) @ network.coefs_[1] + network.intercepts_[1]
+    np.testing.assert_allclose(network.decision_function(IRIS), scores, rtol=1e-8, atol=1e-8)
+    assert network.class_count_.tolist() == [50, 50, 50]
+    assert network.precision_ == "double"
+    assert network.ridge_ > 0
+    unfitted = ELMClassifier()
+    for name in ("coefs_", "intercepts_", "n_hidden_", "ridge_", "priors_", "classes_"):
+        assert not hasattr(unfitted, name)
+
+
+def test_random_state():
+    first, again, other = (fit(random_state=seed).coefs_[0] for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).all()
+    np.testing.assert_array_equal(fit(random_state=np.int64(3)).coefs_[0], first)
+    by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
+    np.testing.assert_array_equal(first, by_hand.uniform(-0.5, 0.5, (40, 4)).T)
+    state = np.random.RandomState(0)
+    one, two = (fit(random_state=state).coefs_[0] for _ in range(2))
+    assert (one != two).all()
+    np.testing.assert_array_equal(one, fit(random_state=np.random.RandomState(0)).coefs_[0])
+    assert (fit(random_state=None).coefs_[0] != fit(random_state=None).coefs_[0]).all()
+    sequence = np.random.SeedSequence(7)
+    np.testing.assert_array_equal(
+        fit(random_state=sequence).coefs_[0],
+        clone(fit(random_state=sequence)).fit(IRIS, SPECIES).coefs_[0],
+    )
+
+
+def test_batch_size_does_not_matter():
+    expected = fit().predict_proba(IRIS)
+    for size in (1, 7, 149, 150, 10**6):
+        np.testing.assert_allclose(fit(batch_size=size).predict_proba(IRIS), expected, atol=1e-9)
+
+
+# Streams
+
+
+SPLITS = {
+    "one": [slice(0, 150)],
+    "halves": [slice(0, 75), slice(75, 150)],
+    "classes apart": [slice(0, 50), slice(50, 100), slice(100, 150)],
+    "single samples": [slice(i, i + 1) for i in range(150)],
+    "backwards": [slice(100, 150), slice(3, 100), slice(0, 3)],
+}
+
+
+@pytest.mark.parametrize("splits", SPLITS.values(), ids=SPLITS)
+@pytest.mark.parametrize(
+    "params", [{}, {"output": "pi"}, {"ridge": "auto"}, {"priors": "frequencies"}], ids=str
+)
+def test_any_split_gives_the_network_of_fit(splits, params):
+    found, expected = stream(splits, **params), fit(**params)
+    np.testing.assert_array_equal(found.predict(IRIS), expected.predict(IRIS))
+    np.testing.assert_allclose(found.ridge_, expected.ridge_, rtol=1e-4)
+    atol = 1e-3 if params.get("ridge") else 1e-8
+    np.testing.assert_allclose(
+        found.decision_function(IRIS), expected.decision_function(IRIS), atol=atol
+    )
+    np.testing.assert_array_equal(found.coefs_[0], expected.coefs_[0])
+
+
+def test_a_split_of_a_network_in_mixed_precision():
+    found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS)
+    expected = fit(DIGITS, NUMBERS)
+    assert found.precision_ == expected.precision_ == "mixed"
+    np.testing.assert_array_equal(found.predict(DIGITS), expected.predict(DIGITS))
+    np.testing.assert_allclose(found.predict_proba(DIGITS), expected.predict_proba(DIGITS), atol=1e-3)
+    exact, streamed = (
+        network(DIGITS, NUMBERS, precision="double")
+        for network in (
+            fit,
+            lambda *data, **params: stream(np.split(np.arange(1797), [5, 900]), *data, **params),
+        )
+    )
+    np.testing.assert_allclose(streamed.coefs_[1], exact.coefs_[1], rtol=1e-6)
+
+
+def test_streaming_solves_only_when_asked(monkeypatch):
+    from elmlda import model
+
+    solved = []
+    solve = model.solve_pi
+    monkeypatch.setattr(model, "solve_pi", lambda *args: solved.append(1) or solve(*args))
+    network = stream(SPLITS["single samples"])
+    assert not solved
+    network.predict(IRIS)
+    network.predict_proba(IRIS)
+    assert network.coefs_[1].shape == (40, 3)
+    assert len(solved) == 1
+    network.partial_fit(IRIS, SPECIES)
+    network.predict(IRIS)
+    assert len(solved) == 2
+
+
+@pytest.mark.parametrize("output", ["lda", "pi"])
+def test_a_class_that_has_not_come_yet(output):
+    network = ELMClassifier(output=output, random_state=0)
+    network.partial_fit(IRIS[:100], SPECIES[:100], classes=[2, 1, 0])
+    assert network.classes_.tolist() == [0, 1, 2]
+    assert network.class_count_.tolist() == [50, 50, 0]
+    assert set(network.predict(IRIS[:100])) == {0, 1}
+    if output == "lda":
+        two = fit(IRIS[:100], SPECIES[:100])
+        expected = np.column_stack([two.predict_proba(IRIS), np.zeros(150)])
+        np.testing.assert_allclose(network.predict_proba(IRIS), expected, atol=1e-12)
+        np.testing.assert_array_equal(network.priors_, [0.5, 0.5, 0])
+    network.partial_fit(IRIS[100:], SPECIES[100:])
+    np.testing.assert_array_equal(network.predict(IRIS), fit(output=output).predict(IRIS))
+
+
+def test_one_class_of_two_so_far():
+    network = ELMClassifier(random_state=0).partial_fit(IRIS[:50], SPECIES[:50], classes=[0, 1])
+    np.testing.assert_array_equal(network.predict_proba(IRIS), [[1, 0]] * 150)
+    assert (network.predict(IRIS) == 0).all()
+    assert (network.decision_function(IRIS) == -np.inf).all()
+
+
+def test_streams_that_make_no_sense():
+    network = ELMClassifier(random_state=0)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        network.partial_fit(IRIS, SPECIES)
+    with pytest.raises(ValueError, match="y has the label 2"):
+        network.partial_fit(IRIS, SPECIES, classes=[0, 1])
+    with pytest.raises(ValueError, match="y to be passed"):
+        network.partial_fit(IRIS, None, classes=[0, 1])
+    network.partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"on the first call it was \[0, 1, 2\]"):
+        network.partial_fit(IRIS, SPECIES, classes=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match="4 features"):
+        network.partial_fit(IRIS[:, :3], SPECIES)
+    with pytest.raises(ValueError, match="y has the label 7"):
+        network.partial_fit(IRIS[:1], [7])
+    np.testing.assert_array_equal(network.predict(IRIS), fit().predict(IRIS))
+
+
+def test_training_goes_on_after_fit():
+    network = fit(IRIS[::2], SPECIES[::2]).partial_fit(IRIS[1::2], SPECIES[1::2])
+    np.testing.assert_allclose(network.coefs_[1], fit().coefs_[1], rtol=1e-6, atol=1e-6)
+    network.fit(IRIS[::2], SPECIES[::2])
+    np.testing.assert_array_equal(network.coefs_[1], fit(IRIS[::2], SPECIES[::2]).coefs_[1])
+
+
+def test_a_stream_in_mixed_precision_that_is_not_enough_says_so():
+    params = {"n_hidden": 600, "ridge": 1e-4, "random_state": 0}
+    network = ELMClassifier(**params).partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"float32's rounding\. Use precision='double'\."):
+        network.predict(IRIS)
+    assert fit(**params).precision_ == "double"
+    in_double = stream(SPLITS["halves"], **params, precision="double")
+    assert in_double.score(IRIS, SPECIES) > 0.9
+
+
+# Keeping
+
+
+@pytest.mark.parametrize("through", ["pickle", "joblib", "joblib, memory-mapped"])
+def test_pickles(through, tmp_path):
+    def keep(network):
+        if through == "pickle":
+            return pickle.loads(pickle.dumps(network))
+        joblib.dump(network, tmp_path / "network")
+        return joblib.load(tmp_path / "network", mmap_mode="r" if "mapped" in through else None)
+
+    fitted, streamed = fit(), stream([slice(0, 100)])
+    np.testing.assert_array_equal(keep(fitted).predict_proba(IRIS), fitted.predict_proba(IRIS))
+    again = keep(streamed).partial_fit(IRIS[100:], SPECIES[100:])
+    np.testing.assert_allclose(again.coefs_[1], fitted.coefs_[1], rtol=1e-6, atol=1e-6)
+    with pytest.raises(ValueError, match="no sums to add to"):
+        keep(fitted).partial_fit(IRIS, SPECIES)
+
+
+def test_pickles_of_fit_are_without_the_sums():
+    assert len(pickle.dumps(fit(n_hidden=400))) < 400**2 * 8 / 4
+    assert len(pickle.dumps(stream([slice(0, 150)], n_hidden=400))) > 400**2 * 8
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"random_state": None},
+        {"random_state": np.random.RandomState(3)},
+        {"random_state": np.random.SeedSequence(3, spawn_key=(1, 2))},
+        {"output": "pi", "activation": "relu", "n_hidden": np.int64(33), "weight_range": 2.0},
+        {"ridge": "auto", "priors": np.array([0.2, 0.3, 0.5]), "precision": "double"},
+        {"priors": (0.2, 0.3, 0.5), "batch_size": 7},
+    ],
+    ids=str,
+)
+def test_save_and_load(params, tmp_path):
+    network = fit(pd.DataFrame(IRIS, columns=list("abcd")), **params)
+    network.save(tmp_path / "network.npz")
+    found = ELMClassifier.load(tmp_path / "network.npz")
+    frame = pd.DataFrame(IRIS, columns=list("abcd"))
+    np.testing.assert_array_equal(found.decision_function(frame), network.decision_function(frame))
+    assert found.feature_names_in_.tolist() == list("abcd")
+    assert found.n_features_in_ == 4
+    assert found.ridge_ == network.ridge_
+    if params.get("random_state", 0) is not None:
+        retrained = clone(found).fit(frame, SPECIES)
+        np.testing.assert_array_equal(retrained.coefs_[0], network.coefs_[0])
+    for name, value in network.get_params().items():
+        if name != "random_state":
+            assert np.array_equal(found.get_params()[name], value)
+    with pytest.raises(ValueError, match="no sums to add to"):
+        found.partial_fit(frame, SPECIES)
+
+
+def test_save_of_a_stream(tmp_path):
+    network = stream(SPLITS["halves"])
+    network.save(tmp_path / "network.npz", with_input_weights=True)
+    found = ELMClassifier.load(str(tmp_path / "network.npz"))
+    np.testing.assert_array_equal(found.predict_proba(IRIS), network.predict_proba(IRIS))
+
+
+def test_save_that_cannot_be(tmp_path):
+    with pytest.raises(NotFittedError):
+        ELMClassifier().save(tmp_path / "network.npz")
+    with pytest.raises(ElmldaError, match="cannot be written"):
+        fit().save(tmp_path / "nowhere" / "network.npz")
+    with pytest.raises(ElmldaError, match="No such file"):
+        ELMClassifier.load(tmp_path / "network.npz")
+
+
+# In company
+
+
+def test_in_a_grid_search_and_in_processes():
+    search = GridSearchCV(ELMClassifier(random_state=0), {"fanout": [1, 10]}, cv=3, n_jobs=2)
+    search.fit(DIGITS[:500], NUMBERS[:500])
+    assert search.best_params_ == {"fanout": 10}
+    assert cross_val_score(search.best_estimator_, DIGITS, NUMBERS, cv=2).mean() > 0.9
+
+
+def test_no_warnings_on_ordinary_data():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fit(DIGITS, NUMBERS).score(DIGITS, NUMBERS) > 0.98
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_without_scikit_learn():
+    hide = "import sys; sys.modules['sklearn'] = None; "
+    result = run_python(hide + "from elmlda import ELMClassifier")
+    assert result.stderr.splitlines()[-1] == (
+        "ImportError: elmlda's estimators need scikit-learn 1.6 or newer: pip install 'elmlda[sklearn]'"
+    )
+    result = run_python(
+        hide + "import elmlda, elmlda.cli, elmlda.model_file; print(elmlda.__version__)"
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_package_does_not_import_scikit_learn_by_itself():
+    result = run_python(
+        "import sys, elmlda, elmlda.cli; print('sklearn' in sys.modules, 'scipy' in sys.modules)"
+    )
+    assert result.stdout.split() == ["False", "False"]
+    result = run_python("import elmlda; elmlda.ELMRegressor")
+    assert "module 'elmlda' has no attribute 'ELMRegressor'" in result.stderr
+
+
+def test_examples_in_docstrings():
+    import doctest
+
+    from elmlda.estimators import classifier, ensemble
+
+    for module in (classifier, ensemble):
+        assert doctest.testmod(module).failed == 0

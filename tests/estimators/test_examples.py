@@ -1,0 +1,61 @@
+"""The examples run, and show what they are meant to show."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "scripts" / "examples"
+
+
+def run(name):
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout.splitlines()
+
+
+def numbers(line):
+    return [float(number) for number in re.findall(r"\d+\.\d+", line)]
+
+
+def test_pipeline():
+    unscaled, scaled, circles, with_ones = (numbers(line)[0] for line in run("pipeline.py"))
+    assert scaled > unscaled + 3
+    assert with_ones > 95 > 60 > circles
+
+
+def test_grid_search():
+    best, right = run("grid_search.py")
+    assert "'fanout': 10" in best
+    assert numbers(right)[0] > 98
+
+
+def test_streaming():
+    after_900, after_1500, same = run("streaming.py")
+    assert min(numbers(after_900) + numbers(after_1500)) > 93
+    assert same.endswith("True")
+
+
+def test_ensemble():
+    one, mean, vote, read_back = run("ensemble.py")
+    assert min(numbers(mean) + numbers(vote)) > numbers(one)[0]
+    assert read_back.endswith("True")
+
+
+def test_compare():
+    _, *rows = run("compare.py")
+    errors = {row.split("(")[0]: numbers(row)[0] for row in rows}
+    assert errors["ELMEnsembleClassifier"] < errors["MLPClassifier"] < errors["LogisticRegression"]
+
+
+def test_every_example_is_tested():
+    tested = set(re.findall(r'run\("(\w+\.py)"\)', Path(__file__).read_text(encoding="utf-8")))
+    assert tested == {path.name for path in EXAMPLES.glob("*.py")}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_examples_are_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 45
