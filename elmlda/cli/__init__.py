@@ -10,6 +10,7 @@ import click
 
 from elmlda import __version__
 from elmlda.cli.bench import bench
+from elmlda.cli.compare import compare
 from elmlda.cli.data import data
 from elmlda.cli.ensemble import ensemble
 from elmlda.cli.predict import predict
@@ -49,7 +50,7 @@ def cli() -> None:
     """
 
 
-for command in (sweep, ensemble, timing, bench, report, train, predict, data):
+for command in (sweep, ensemble, timing, compare, bench, report, train, predict, data):
     cli.add_command(command)
 
 

@@ -28,23 +28,39 @@ FORMATS = ("csv", "figures", "md", "html")
 def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> None:
     """Make tables, figures and pages beside the paper's from the records in each RUN's folder.
 
-    RUN is the folder of a run; without one, all runs below results/. Writes into that folder CSV
-    tables (table1, table2, ensemble_table, claims), figures as PNG and SVG, report.md, and
-    report.html, a page that needs no other file. Nothing is trained: a run that is not finished
-    gives a report of what it has.
+    RUN is the folder of a run, or the --out of elmlda compare; without one, all below results/.
+    Writes into that folder CSV tables (table1, table2, ensemble_table, claims), figures as PNG and
+    SVG, report.md, and report.html, a page that needs no other file. Nothing is trained: a run that
+    is not finished gives a report of what it has.
     """
+    from elmlda.report.comparison import write_summary
     from elmlda.report.run_report import write_report
+    from elmlda.store import MANIFEST
 
     wanted = formats or FORMATS
     if opens and "html" not in wanted:
         raise click.UsageError("--open needs the page: add --format html.")
-    folders = list(runs) or sorted(path.parent for path in Path("results").rglob("manifest.json"))
+    folders = list(runs) or _find_folders(Path("results"))
     if not folders:
         raise ElmldaError("no run below results/. Make one with elmlda sweep, or name its folder.")
     for folder in folders:
-        click.echo(format_summary(write_report(folder, wanted)))
+        if not (folder / MANIFEST).exists() and any(folder.glob(f"*/{MANIFEST}")):
+            finding, paths = write_summary(folder, wanted)
+            click.echo("\n  ".join([f"{folder}: {finding}", *map(str, paths)]))
+        else:
+            click.echo(format_summary(write_report(folder, wanted)))
         if opens:
             click.launch((folder / "report.html").absolute().as_uri())
+
+
+def _find_folders(top: Path) -> list[Path]:
+    """All runs, and the folders of comparisons."""
+    from elmlda.experiments.compare import FILE
+    from elmlda.store import MANIFEST
+
+    runs = {path.parent for path in top.rglob(MANIFEST)}
+    together = {run.parent for run in runs if (run / FILE).exists() and run.parent != top}
+    return sorted(runs | together)
 
 
 def format_summary(written: WrittenReport) -> str:

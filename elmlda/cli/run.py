@@ -119,11 +119,16 @@ def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
             "LDA needs more training samples than hidden units or a ridge: "
             f"{n_train:,} samples, {sizes[-1]:,} hidden units. Add --ridge 1e-3{smaller}."
         )
-    needed, available = peak_bytes(setup, sizes), available_memory()
+    refuse_too_large(sizes[-1], peak_bytes(setup, sizes), setup.n_processes)
+
+
+def refuse_too_large(n_hidden: int, needed: int, n_processes: int) -> None:
+    """Refuse what takes more memory than is free."""
+    available = available_memory()
     if available is not None and needed > available:
         raise ElmldaError(
-            f"{sizes[-1]:,} hidden units need {needed / 1e9:.1f} GB of memory for "
-            f"{setup.n_processes} at a time, {available / 1e9:.1f} GB are free. "
+            f"{n_hidden:,} hidden units need {needed / 1e9:.1f} GB of memory for "
+            f"{n_processes} at a time, {available / 1e9:.1f} GB are free. "
             "Use fewer hidden units, a smaller --chunk or fewer networks side by side."
         )
 

@@ -50,6 +50,7 @@ THEMES = {"light": STYLE, "dark": DARK_STYLE}
 METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 SPREAD_FANOUTS = (1, 2, 5, 10, 20)
 MOST_DIGITS = 200
+RULE_NAMES = {"none": "no ridge", "gcv": "ridge by GCV"}
 
 Plot = Callable[[Figure], None]
 
@@ -161,6 +162,59 @@ def plot_timing(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.set_title("Training and testing one network")
+    axes.legend()
+
+
+def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
+    """One set: error rate over hidden units, a panel for each rule; `table` is `tabulate_compare`'s."""
+    rules = [rule for rule in RULE_NAMES if rule in set(table["rule"])]
+    all_axes = figure.subplots(1, len(rules), squeeze=False, sharey=True)[0]
+    for axes, rule in zip(all_axes, rules, strict=True):
+        rows = table[table["rule"] == rule]
+        for method, style in (("pi", PI_STYLE), ("lda", LDA_STYLE)):
+            rates, half = rows[f"{method}_error_percent"], rows[f"{method}_interval"]
+            _plot_band(axes, rows["n_hidden"], rates, half, style, f"{method.upper()}-ELM")
+        sizes = rows["n_hidden"].tolist()
+        axes.set(xscale="log", xlabel="Hidden units", title=RULE_NAMES[rule])
+        axes.xaxis.set_major_locator(FixedLocator(_spaced(sizes)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    all_axes[0].set_ylabel("Test error rate (%)")
+    all_axes[0].set_ylim(bottom=0)
+    all_axes[0].legend()
+    figure.suptitle(title, fontsize=9)
+
+
+def _spaced(sizes: Sequence[float]) -> list[float]:
+    """Those that leave room for their labels on a logarithmic axis."""
+    kept: list[float] = []
+    for size in sizes:
+        if not kept or size >= 1.6 * kept[-1]:
+            kept.append(size)
+    return kept
+
+
+def plot_summary(figure: Figure, rows: pd.DataFrame, title: str) -> None:
+    """PI - LDA on every set, with its interval; `rows` are some of `tabulate_summary`'s."""
+    names = list(dict.fromkeys(rows["dataset"]))
+    figure.set_size_inches(6.0, 1.3 + 0.42 * len(names))
+    axes = figure.subplots()
+    axes.axvline(0, color=mpl.rcParams["axes.edgecolor"], lw=0.8)
+    for shift, (rule, color, marker) in zip(
+        (-0.13, 0.13), (("none", COLORS[0], "o"), ("gcv", COLORS[2], "D")), strict=True
+    ):
+        some = rows[rows["rule"] == rule]
+        places = [names.index(name) + shift for name in some["dataset"]]
+        half = some["difference_interval"].fillna(0)
+        axes.errorbar(
+            some["difference"], places, xerr=half, fmt=marker, ms=4, lw=1.2, capsize=2.5, color=color,
+            label=RULE_NAMES[rule],
+        )  # fmt: skip
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.set(xlabel="PI-ELM − LDA-ELM, percentage points of error (right: LDA-ELM is better)")
+    axes.set_title(title)
     axes.legend()
 
 

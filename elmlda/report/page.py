@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from elmlda import __version__, paper
 from elmlda.report import claims as rule
 from elmlda.report.claims import Claim, Verdict
+from elmlda.report.compare_tables import CONTESTANTS, tabulate_compare
 from elmlda.report.figures import Plot, render
 from elmlda.report.provenance import find_departures, find_gaps, list_commands
 from elmlda.report.records import RunRecords
@@ -73,6 +74,8 @@ class Section:
 
 def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
     """One sentence on whether the paper was reproduced, and its kind, for the colour."""
+    if run.compare and not run.has_papers_experiments:
+        return summarise_compare(tabulate_compare(run.compare)), "neutral"
     if not run.is_papers_data:
         return "Not the paper's data: nothing to compare with.", "neutral"
     statements = [claim for claim in claims if not claim.is_cell]
@@ -87,6 +90,17 @@ def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
         f"Not decided yet: {n_yes} of the paper's {n} statements reproduced, none refuted, "
         f"{n - n_yes} need more data."
     ), "open"
+
+
+def summarise_compare(table: pd.DataFrame) -> str:
+    """One sentence on which method has fewer errors; `table` is `tabulate_compare`'s."""
+    better = table["difference"] > 0
+    surely = table["p"] < 0.05
+    return (
+        f"LDA-ELM has fewer errors than PI-ELM at {better.sum()} of {len(table)} sizes and ridges, "
+        f"more at {(table['difference'] < 0).sum()}; beyond chance (p < 0.05) at "
+        f"{(better & surely).sum()} and {(~better & surely).sum()}."
+    )
 
 
 def summarise_cells(claims: Sequence[Claim]) -> str:
@@ -153,6 +167,41 @@ def describe_ensemble(table: pd.DataFrame, beside_paper: bool) -> Table:
     return _describe(caption, wide.reset_index(), columns, beside_paper)
 
 
+def describe_compare(table: pd.DataFrame) -> Table:
+    """One set's comparison for people; `table` is `tabulate_compare`'s or `tabulate_summary`'s."""
+    shown = table.assign(rule=table["rule"].map({"none": "none", "gcv": "by GCV"}))
+    columns: list[tuple[Column, str, str, str | None]] = [
+        (Column("Data set"), "dataset", "{}", None),
+        (Column("Ridge"), "rule", "{}", None),
+        (Column("Fan-out", extra=True), "fanout", "{:.3g}", None),
+        (Column("Hidden units"), "n_hidden", "{:,.0f}", None),
+        (Column("Networks", extra=True), "networks", "{:.0f}", None),
+        (Column("PI-ELM, %"), "pi_error_percent", "{:.2f}", "pi_interval"),
+        (Column("PI with constant, %", extra=True), "pi_constant_error_percent", "{:.2f}", None),
+        (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", "lda_interval"),
+        (Column("PI − LDA, points"), "difference", "{:+.2f}", "difference_interval"),
+        (Column("p"), "p", "{:.2g}", None),
+        (Column("p, Holm", extra=True), "p_holm", "{:.2g}", None),
+        (Column("PI's worst class, %", extra=True), "pi_worst_recall_percent", "{:.1f}", None),
+        (Column("LDA's worst class, %", extra=True), "lda_worst_recall_percent", "{:.1f}", None),
+        (Column("ridge, median", extra=True), "ridge", "{:.2g}", None),
+    ]
+    present = [column for column in columns if column[1] in shown]
+    return _describe("Error rates in per cent, means over networks", shown, present, True)
+
+
+def describe_ranks(table: pd.DataFrame) -> Table:
+    """Average ranks for people; `table` is `tabulate_ranks`'s."""
+    columns: list[tuple[Column, str, str, str | None]] = [
+        (Column("Fan-out"), "fanout", "{:.3g}", None),
+        (Column("Data sets", extra=True), "sets", "{:.0f}", None),
+        *((Column(name), name, "{:.2f}", None) for name in CONTESTANTS.values()),
+        (Column("Friedman p"), "friedman_p", "{:.2g}", None),
+        (Column("critical difference", extra=True), "critical_difference", "{:.2f}", None),
+    ]
+    return _describe("Average ranks over data sets, 1 is best", table, columns, True)
+
+
 def describe_claims(claims: Sequence[Claim]) -> list[dict[str, str]]:
     """What the page shows of each claim."""
     return [
@@ -192,7 +241,9 @@ def _describe(
     return Table(caption, [column for column, *_ in shown], rows)
 
 
-def _cell(value: float, form: str, half: float) -> Cell:
+def _cell(value: float | str, form: str, half: float) -> Cell:
+    if isinstance(value, str):
+        return Cell(value, value)
     if math.isnan(value):
         return Cell("", "")
     text = form.format(value).replace("-", "−")
@@ -219,10 +270,11 @@ def build_context(
     settings = {
         name.replace("_", " "): value for name, value in run.settings.items() if name != "sha256"
     }
+    about_paper = run.is_papers_data and run.has_papers_experiments
     return {
         "version": __version__,
-        "dataset": run.settings.get("dataset", "unnamed"),
-        "is_papers_data": run.is_papers_data,
+        "title": f"elmlda on {run.settings.get('dataset', 'unnamed')}",
+        "question": "Was the paper reproduced?" if about_paper else "What the run found",
         "headline": headline,
         "headline_kind": kind,
         "cells_summary": summarise_cells(claims) if claims else "",

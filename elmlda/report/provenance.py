@@ -26,7 +26,18 @@ def find_departures(run: RunRecords) -> list[str]:
 
 def find_gaps(run: RunRecords) -> list[str]:
     """What the run lacks, by its own plan and by the paper's protocol, in sentences."""
-    return [*_sweep_gaps(run), *_ensemble_gaps(run), *_timing_gaps(run)]
+    gaps = list(_compare_gaps(run))
+    if run.has_papers_experiments:
+        gaps += [*_sweep_gaps(run), *_ensemble_gaps(run), *_timing_gaps(run)]
+    return gaps
+
+
+def _compare_gaps(run: RunRecords) -> Iterator[str]:
+    planned = run.planned("compare")
+    found = {(record.repeat, record.fold) for record in run.compare}
+    n_planned = planned.get("repeats", 0) * planned.get("folds", 0)
+    if len(found) < n_planned:
+        yield f"The comparison has {len(found):,} of {n_planned:,} planned networks."
 
 
 def _sweep_gaps(run: RunRecords) -> Iterator[str]:
@@ -88,7 +99,7 @@ def _timing_gaps(run: RunRecords) -> Iterator[str]:
 
 def list_commands(run: RunRecords) -> list[str]:
     """The commands that make the run again, or go on with it."""
-    made = [name for name in ("sweep", "ensemble", "timing") if run.planned(name)]
+    made = [name for name in ("sweep", "ensemble", "timing", "compare") if run.planned(name)]
     commands = [
         shlex.join(["elmlda", name, *_plan_options(run, name), *_options(run)]) for name in made
     ]
@@ -98,6 +109,8 @@ def list_commands(run: RunRecords) -> list[str]:
 def _plan_options(run: RunRecords, experiment: str) -> list[str]:
     planned = run.planned(experiment)
     options = ["--repeats", str(planned.get("repeats", 1))]
+    if planned.get("folds", 1) > 1:
+        options += ["--folds", str(planned["folds"])]
     sizes = planned.get("n_hidden", [])
     if experiment == "ensemble":
         n_inputs = _n_inputs(run) or sizes
@@ -115,23 +128,28 @@ def _n_inputs(run: RunRecords) -> int:
     sized: Sequence[tuple[float, int]] = [
         *((record.fanout, record.n_hidden) for record in run.sweep),
         *((record.fanout, record.n_hidden) for record in run.timing),
+        *((record.fanout, record.n_hidden) for record in run.compare),
     ]
     if sized:
         fanout, n_hidden = sized[0]
         return round(n_hidden / fanout)
-    return run.dataset.n_inputs if run.dataset else 0
+    return run.source.n_inputs if run.source else 0
 
 
 def _options(run: RunRecords) -> Iterator[str]:
     """What is not the default."""
     settings = run.settings
-    if run.dataset is None:
+    if run.source is not None:
+        if settings["dataset"] != "mnist":
+            yield from ("--dataset", str(settings["dataset"]))
+    elif "train-images" in settings.get("sha256", {}):
         yield from ("--data-dir", "FOLDER")
-    elif run.dataset.name != "mnist":
-        yield from ("--dataset", run.dataset.name)
+    else:
+        yield from ("--dataset", "FILE")
+        if "label" in settings:
+            yield from ("--label", str(settings["label"]))
     defaults = vars(NetworkSettings()) | {"seed": 0, "design": "nested"}
-    own_scale = run.dataset.input_scale if run.dataset else settings.get("input_scale")
-    defaults["input_scale"] = own_scale
+    defaults["input_scale"] = run.source.input_scale if run.source else settings.get("input_scale")
     for name, default in defaults.items():
         if name in settings and settings[name] != default:
             yield from (f"--{name.replace('_', '-')}", str(settings[name]))

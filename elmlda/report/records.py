@@ -12,10 +12,11 @@ import numpy as np
 
 from elmlda import paper
 from elmlda.arrays import IntArray
-from elmlda.datasets import Dataset, load_dataset
+from elmlda.datasets import Dataset, Table, list_datasets, load_source, split_table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
-from elmlda.experiments import ensemble, sweep, timing
+from elmlda.experiments import compare, ensemble, sweep, timing
+from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
@@ -32,6 +33,12 @@ class RunRecords:
     ensemble: list[EnsembleRecord]
     mistakes: list[MistakeRecord]
     timing: list[TimingRecord]
+    compare: list[CompareRecord]
+
+    @property
+    def has_papers_experiments(self) -> bool:
+        """Whether it is more than a comparison on one of several sets."""
+        return bool(self.sweep or self.ensemble or self.timing)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -68,13 +75,22 @@ class RunRecords:
         return found if key is not None and len(found) == errors[key] else None
 
     @cached_property
-    def dataset(self) -> Dataset | None:
-        """The data, if they are the catalogue's; a folder's may have changed, or gone."""
+    def source(self) -> Dataset | Table | None:
+        """The data as they come, if they are the catalogue's; others may have changed, or gone."""
+        name = self.settings.get("dataset")
+        if name not in {info.name for info in list_datasets()}:
+            return None
         try:
-            dataset = load_dataset(self.settings.get("dataset"))
+            source = load_source(name)
         except ElmldaError:
             return None
-        return dataset if dataset.checksums == self.settings.get("sha256") else None
+        recorded = dict(self.settings.get("sha256") or {})
+        return source if source.checksums.items() <= recorded.items() else None
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The data as sweep and ensemble divide them, if they are the catalogue's."""
+        return split_table(self.source) if isinstance(self.source, Table) else self.source
 
 
 def read_run(folder: Path) -> RunRecords:
@@ -89,8 +105,9 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder / ensemble.FILE, EnsembleRecord),
         _read(folder / ensemble.MISTAKES_FILE, MistakeRecord),
         _read(folder / timing.FILE, TimingRecord),
+        _read(folder / compare.FILE, CompareRecord),
     )
-    if not (records.sweep or records.ensemble or records.timing):
+    if not (records.has_papers_experiments or records.compare):
         raise ElmldaError(f"{folder}: no records yet. Run elmlda sweep --out {folder} first.")
     return records
 
