@@ -137,7 +137,8 @@ class Dataset:
     image_shape : (int, int) or None
         Rows and columns of one sample, where samples are images.
     input_scale : float
-        Inputs are multiplied by this before the hidden layer: 1/255 for unsigned bytes, else 1.
+        Inputs are multiplied by this before the hidden layer: 1/255 for unsigned bytes unless their
+        largest is known to be another, else 1.
     checksums : dict
         Logical file name -> SHA-256 of the content after decompression.
     feature_names : tuple of str or None

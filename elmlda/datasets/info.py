@@ -24,7 +24,8 @@ class DatasetInfo:
         A name for each input, where they have names.
     has_own_split : bool
     is_standardised : bool
-        Whether inputs are standardised by the training part; otherwise they are bytes / 255.
+        Whether inputs are standardised by the training part; otherwise they are pixels, brought to
+        0 to 1 by one factor for all.
     is_here : bool
         Whether `where` has it: False if it has to be fetched first.
     """

@@ -30,11 +30,14 @@ class TextSet:
     parse : callable
         Text lines -> inputs (n_samples × n_inputs) and class indices. It meets only content that
         has the checksum, so it need not doubt it.
+    input_scale : float
+        What inputs are multiplied by, if they are not standardised.
     """
 
     info: DatasetInfo
     sha256: Mapping[str, str]
     parse: Callable[[list[str]], Split]
+    input_scale: float = 1.0
 
     def load(self) -> Dataset | Table:
         """Read the files and compare them with their checksums."""
@@ -50,8 +53,9 @@ class TextSet:
             info.name,
             samples[0],
             info.classes,
-            is_standardised=True,
+            is_standardised=info.is_standardised,
             checksums=dict(self.sha256),
+            input_scale=self.input_scale,
             feature_names=info.feature_names,
             image_shape=info.image_shape,
         )
@@ -89,6 +93,12 @@ def _parse_labelled(lines: list[str]) -> Split:
     """Numbers with commas, the class index last."""
     values = np.loadtxt(lines, delimiter=",")
     return Split(np.ascontiguousarray(values[:, :-1]), values[:, -1].astype(np.int64))
+
+
+def _parse_pixels(lines: list[str]) -> Split:
+    """The same, all of them bytes."""
+    samples = _parse_labelled(lines)
+    return Split(samples.inputs.astype(np.uint8), samples.labels)
 
 
 def _parse_below_header(lines: list[str]) -> Split:
@@ -224,10 +234,10 @@ DIGITS = TextSet(
         classes=tuple("0123456789"),
         where=HERE / "digits",
         has_own_split=False,
-        is_standardised=True,
     ),
     {"digits.csv": "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"},
-    _parse_labelled,
+    _parse_pixels,
+    input_scale=1 / 16,
 )
 
 ABALONE = TextSet(
