@@ -30,7 +30,6 @@ BYTES_PER_PAIR_OF_UNITS = 32
 @click.command()
 @click.option(
     "--dataset",
-    "datasets",
     multiple=True,
     default=["iris,wine,abalone,satimage"],
     show_default=True,
@@ -68,7 +67,6 @@ BYTES_PER_PAIR_OF_UNITS = 32
 )
 @click.option(
     "--rule",
-    "rules",
     type=click.Choice(RULES),
     multiple=True,
     default=RULES,
@@ -97,7 +95,7 @@ def compare(**options: Any) -> None:
     folder for each set. The same command again goes on where it stopped; --repeats, --fanout and
     --rule may grow. elmlda report makes a page for each set and a summary of all.
     """
-    names = [name for words in options["datasets"] for name in words.split(",") if name]
+    names = [name for words in options["dataset"] for name in words.split(",") if name]
     if not names:
         raise ElmldaError("no data set named: see elmlda data list.")
     if options["data_dir"] and len(names) > 1:
@@ -169,7 +167,7 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
             f"{source.name}: {source.n_samples} samples, fewer than the {n_folds} of --folds."  # type: ignore[union-attr]
         )
     sizes = options["hidden"] or tuple(source.n_inputs * fanout for fanout in options["fanout"])
-    chosen = choose_sizes(source, sizes, n_folds, options["rules"])
+    chosen = choose_sizes(source, sizes, n_folds, options["rule"])
     if not any(chosen.values()):
         raise ElmldaError(
             f"{source.name}: {smallest_training_part(source, n_folds):,} training samples, "

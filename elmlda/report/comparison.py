@@ -23,6 +23,7 @@ from elmlda.report.page import (
     PageFigure,
     Section,
     describe_compare,
+    describe_machine,
     describe_ranks,
     render_html,
     render_markdown,
@@ -32,6 +33,8 @@ from elmlda.report.records import RunRecords, read_run
 from elmlda.store import MANIFEST
 
 ALPHA = 0.05
+USUAL_FANOUT = 5
+"""The paper calls 5 to 20 usual; small sets have too few samples for more."""
 
 
 def find_runs(folder: Path) -> list[RunRecords]:
@@ -66,12 +69,12 @@ def write_summary(folder: Path, formats: Collection[str]) -> tuple[str, list[Pat
 
 
 def choose_fanout(tables: Mapping[str, pd.DataFrame]) -> float:
-    """The largest fan-out that most sets have with and without a ridge."""
+    """Of the fan-outs that most sets have with and without a ridge, the one nearest to the usual."""
     counts: dict[float, int] = {}
     for table in tables.values():
         for fanout, rules in table.groupby("fanout")["rule"].nunique().items():
             counts[float(str(fanout))] = counts.get(float(str(fanout)), 0) + (rules == 2)
-    return max(counts, key=lambda fanout: (counts[fanout], fanout))
+    return max(counts, key=lambda fanout: (counts[fanout], -abs(fanout - USUAL_FANOUT)))
 
 
 def describe_findings(rows: pd.DataFrame, fanout: float) -> list[str]:
@@ -162,7 +165,9 @@ def _make_sections(
 
 def _context(runs: list[RunRecords], findings: list[str], sections: list[Section]) -> dict[str, Any]:
     commands = [command for run in runs for command in list_commands(run)[:-1]]
-    machines = {str(machine): machine for run in runs for machine in run.manifest["machines"]}
+    machines = dict.fromkeys(
+        describe_machine(machine) for run in runs for machine in run.manifest["machines"]
+    )
     return {
         "version": __version__,
         "title": "elmlda compare",

@@ -184,7 +184,6 @@ def describe_compare(table: pd.DataFrame) -> Table:
         (Column("p, Holm", extra=True), "p_holm", "{:.2g}", None),
         (Column("PI's worst class, %", extra=True), "pi_worst_recall_percent", "{:.1f}", None),
         (Column("LDA's worst class, %", extra=True), "lda_worst_recall_percent", "{:.1f}", None),
-        (Column("ridge, median", extra=True), "ridge", "{:.2g}", None),
     ]
     present = [column for column in columns if column[1] in shown]
     return _describe("Error rates in per cent, means over networks", shown, present, True)
@@ -286,7 +285,7 @@ def build_context(
         "rule": RULE,
         "settings": settings,
         "checksums": run.settings.get("sha256") or {},
-        "machines": [_describe_machine(machine) for machine in run.manifest["machines"]],
+        "machines": [describe_machine(machine) for machine in run.manifest["machines"]],
         "commands": list_commands(run),
     }
 
@@ -307,7 +306,8 @@ RULE = [
 ]
 
 
-def _describe_machine(machine: Any) -> str:
+def describe_machine(machine: Any) -> str:
+    """A machine of a manifest in one line."""
     if not isinstance(machine, dict):
         return str(machine)
     words = [

@@ -158,3 +158,11 @@ def test_the_report_of_each_set_and_of_all(invoke, compared, monkeypatch):
     contents = {path: path.read_bytes() for path in folder.rglob("*.*")}
     invoke("report", "results/compare")
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == contents
+
+
+def test_the_committed_configuration_is_read(invoke):
+    config = Path(__file__).parents[2] / "configs/compare.toml"
+    output = invoke("compare", "--config", config, "--dry-run").stdout
+    assert [line.split(":")[0] for line in output.splitlines()] == [
+        "iris", "wine", "breast-cancer", "digits", "abalone", "satimage",
+    ]  # fmt: skip
