@@ -17,6 +17,7 @@ from elmlda.report.compare_tables import (
     tabulate_ranks,
     tabulate_summary,
 )
+from elmlda.report.comparison import choose_fanout, describe_findings
 
 
 def record(repeat, fold, pi, lda, n_hidden=10, rule="none", n_train=90, n_test=10, ridge=0.0):
@@ -136,3 +137,49 @@ def test_p_is_corrected_within_rule_and_fanout():
     summary = tabulate_summary({name: set_table([4, 3, 2, 1]) for name in ("one", "two", "three")})
     assert list(summary["dataset"]) == ["one", "one", "two", "two", "three", "three"]
     assert list(summary["p_holm"]) == pytest.approx([0.03] * 6)
+
+
+def finding(**changes):
+    row = {
+        "dataset": "blobs", "rule": "none", "fanout": 5.0, "n_hidden": 20, "p_holm": 0.01,
+        "pi_error_percent": 10.0, "pi_constant_error_percent": 10.0, "lda_error_percent": 4.0,
+        "difference": 6.0, "pi_worst_recall_percent": 60.0, "lda_worst_recall_percent": 90.0,
+    }  # fmt: skip
+    return {**row, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "60 % by PI-ELM and at 90 % by LDA-ELM: least squares lets a class be outvoted"),
+        ({"pi_constant_error_percent": 5.0}, "most of the gain is the constant's"),
+        ({"lda_worst_recall_percent": 62.0}, "the gain is spread over the classes"),
+        ({"p_holm": 0.2}, "On blobs they can't be told apart: the differences are at most 6.00 points"),
+    ],
+)
+def test_findings_follow_from_the_numbers(changes, said):
+    sentences = describe_findings(pd.DataFrame([finding(**changes)]), 5)
+    assert said in " ".join(sentences)
+    assert len(sentences) == 2
+
+
+def test_findings_count_sets_both_ways():
+    rows = [
+        finding(),
+        finding(dataset="worse", difference=-2.0),
+        finding(dataset="unsure", difference=1.0, p_holm=0.5),
+    ]
+    (first, *_) = describe_findings(pd.DataFrame(rows), 5)
+    assert first == (
+        "Without a ridge, at fan-out 5, LDA-ELM has fewer errors than PI-ELM on 2 of 3 data sets: "
+        "beyond chance (p < 0.05 after Holm's correction) on blobs (+6.00 points); PI-ELM on worse "
+        "(-2.00 points)."
+    )
+
+
+def test_the_summary_is_at_the_usual_fanout_that_most_sets_have():
+    both = pd.concat([set_table([4, 3, 2, 1], fanout) for fanout in (2, 5, 10)])
+    small = set_table([4, 3, 2, 1], 2)
+    assert choose_fanout({"one": both}) == 5
+    assert choose_fanout({"one": both, "two": small}) == 2
+    assert choose_fanout({"one": both, "two": both, "three": small.iloc[:1]}) == 5
