@@ -94,6 +94,9 @@ def describe_findings(rows: pd.DataFrame, fanout: float) -> list[str]:
     gained = rows[(rows["difference"] > 0) & (rows["p_holm"] < ALPHA)]
     for name, group in gained.groupby("dataset", sort=False):
         sentences.append(_explain(str(name), group.sort_values("difference").iloc[-1]))
+    lost = rows[(rows["difference"] < 0) & (rows["p_holm"] < ALPHA)]
+    for name, group in lost.groupby("dataset", sort=False):
+        sentences.append(_explain_loss(str(name), group.sort_values("difference").iloc[0]))
     decided = set(rows.loc[rows["p_holm"] < ALPHA, "dataset"])
     alike = rows[~rows["dataset"].isin(decided)]
     if not alike.empty:
@@ -123,6 +126,19 @@ def _explain(name: str, row: Any) -> str:
             "classes undoes that."
         )
     return f"{text}: the gain is spread over the classes."
+
+
+def _explain_loss(name: str, row: Any) -> str:
+    """Whether LDA-ELM's errors on one set are the price of a class that PI-ELM neglects."""
+    worst = row["pi_worst_recall_percent"], row["lda_worst_recall_percent"]
+    text = (
+        f"On {name} ({row['n_hidden']} hidden units, {RULE_NAMES[row['rule']]}) PI-ELM has "
+        f"{row['pi_error_percent']:.2f} %, LDA-ELM {row['lda_error_percent']:.2f} %; the least "
+        f"recognised class is recognised at {worst[0]:.1f} % by PI-ELM and at {worst[1]:.1f} % by LDA-ELM"
+    )
+    if worst[1] > worst[0] + 1:
+        return f"{text}: what LDA-ELM gains there it pays for in other classes, and more."
+    return f"{text}: there is no neglected class whose gain could make up for the rest."
 
 
 def _list(rows: pd.DataFrame) -> str:

@@ -183,3 +183,14 @@ def test_the_summary_is_at_the_usual_fanout_that_most_sets_have():
     assert choose_fanout({"one": both}) == 5
     assert choose_fanout({"one": both, "two": small}) == 2
     assert choose_fanout({"one": both, "two": both, "three": small.iloc[:1]}) == 5
+
+
+@pytest.mark.parametrize(
+    ("recall", "said"),
+    [(70.0, "what LDA-ELM gains there it pays for"), (60.5, "there is no neglected class")],
+)
+def test_losses_are_explained_too(recall, said):
+    row = finding(difference=-1.0, lda_error_percent=11.0, lda_worst_recall_percent=recall)
+    sentences = describe_findings(pd.DataFrame([row]), 5)
+    assert "PI-ELM has 10.00 %, LDA-ELM 11.00 %" in sentences[1]
+    assert said in sentences[1]
