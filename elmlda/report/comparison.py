@@ -134,7 +134,8 @@ def _explain_loss(name: str, row: Any) -> str:
     text = (
         f"On {name} ({row['n_hidden']} hidden units, {RULE_NAMES[row['rule']]}) PI-ELM has "
         f"{row['pi_error_percent']:.2f} %, LDA-ELM {row['lda_error_percent']:.2f} %; the least "
-        f"recognised class is recognised at {worst[0]:.1f} % by PI-ELM and at {worst[1]:.1f} % by LDA-ELM"
+        f"recognised class is recognised at {worst[0]:.1f} % by PI-ELM and at {worst[1]:.1f} % by "
+        "LDA-ELM"
     )
     if worst[1] > worst[0] + 1:
         return f"{text}: what LDA-ELM gains there it pays for in other classes, and more."
