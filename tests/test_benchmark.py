@@ -32,7 +32,12 @@ from elmlda.benchmark import (
 )
 from elmlda.cost import Problem
 from elmlda.peers import PEERS
-from elmlda.report.bench_report import write_growth, write_measurements, write_race
+from elmlda.report.bench_report import (
+    describe_best_pair,
+    write_growth,
+    write_measurements,
+    write_race,
+)
 from elmlda.settings import NetworkSettings, Resources
 
 FANOUTS = (1, 2, 3, 4)
@@ -368,3 +373,17 @@ def test_two_points_have_no_law(tmp_path):
     points = [GrowthPoint(f, 6 * f, float(f), 1000 * f) for f in (1, 2)]
     paths = write_growth(tmp_path, points, 600, [1001, 2002])
     assert pd.read_csv(paths[0])["fitted_seconds"].isna().all()
+
+
+def test_the_best_peers_together_are_told():
+    rows = [
+        *STANDINGS[:3],
+        Standing("pinv", "PI", "1-4", 40.0, "measured", 20.0, "yes", ""),
+        Standing("sklearn-ridge", "PI", "1-4", 6.0, "measured", 3.0, "yes", ""),
+        STANDINGS[3],
+    ]
+    assert describe_best_pair(rows) == (
+        "The fastest peers for both methods, sklearn-ridge and sklearn-lda, take 129.4 s together "
+        "(fitted): **64.7 times** the nested network's time."
+    )
+    assert describe_best_pair(STANDINGS) == ""  # hpelm is absent: nobody for PI

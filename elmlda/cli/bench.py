@@ -153,6 +153,8 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     differences = find_differences(nested, others)
     if contestants:
         click.echo(f"\n{format_standings(standings, differences)}")
+        if pair := bench_report.describe_best_pair(standings):
+            click.echo(pair.replace("**", ""))
     if folder:
         title = f"{setup.dataset.name}, fan-outs {format_ranges(plan.fanouts)}, {_threads(plan)}"
         bench_report.write_measurements(folder, measurements)

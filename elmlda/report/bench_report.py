@@ -92,6 +92,7 @@ def _format_page(
         "|---|---|---|---:|---|---:|---|",
         *map(_format_row, standings),
         "",
+        *([pair, ""] if (pair := describe_best_pair(standings)) else []),
         "nested and independent train and test PI-ELM and LDA-ELM; each peer has one method. All have "
         "the same input weights. A peer's time has its hidden outputs, training and test; it is given "
         "scaled inputs and the drawn weights, which elmlda's time includes.",
@@ -112,6 +113,24 @@ def _format_page(
     lines += ["", "## Command", "", f"    {command}", "", "## Machine", ""]
     lines += [f"- {key}: {_format_value(value)}" for key, value in machine.items()]
     return "\n".join(lines) + "\n"
+
+
+def describe_best_pair(standings: Sequence[Standing]) -> str:
+    """What a user would otherwise take: the fastest peer for each method, together; empty without."""
+    known = [row for row in standings if row.contestant in PEERS and row.kind != "absent"]
+    fastest = [
+        min((row for row in known if row.methods == method), key=lambda row: row.seconds, default=None)
+        for method in ("PI", "LDA")
+    ]
+    pi, lda = fastest
+    if pi is None or lda is None:
+        return ""
+    fitted = " (fitted)" if "fitted" in (pi.kind, lda.kind) else ""
+    return (
+        f"The fastest peers for both methods, {pi.contestant} and {lda.contestant}, take "
+        f"{pi.seconds + lda.seconds:.1f} s together{fitted}: "
+        f"**{pi.ratio_to_nested + lda.ratio_to_nested:.1f} times** the nested network's time."
+    )
 
 
 def _format_row(row: Standing) -> str:
