@@ -86,7 +86,7 @@ def format_table(records: Sequence[TimingRecord], beside_paper: bool) -> str:
             f"{row['fanout']:7d} {row['repeats']:7d} {_seconds(row['pi_seconds'])} "
             f"{_seconds(row['lda_seconds'])} {_seconds(row['both_seconds'])} "
             f"{row['overhead_percent']:6.1f}% "
-            f"{row['lda_part_percent']:7.2f}%"
+            f"{row['lda_part_percent']:7.3f}%"
         )
         if beside_paper:
             line += (

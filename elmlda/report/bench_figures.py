@@ -78,4 +78,4 @@ def _plot_beside(
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.legend(fontsize=7)
+    axes.legend(loc="upper left", fontsize=7)

@@ -77,7 +77,7 @@ def plot_sweep(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
             _plot_papers(axes, table["fanout"], theirs, style, f"{label}, the paper")
     axes.set(ylabel="Test error rate (%)", title=_title("Error rate over fan-out", table["repeats"]))
     axes.set_ylim(bottom=0)
-    axes.legend()
+    axes.legend(loc="upper right")
 
 
 def plot_ensemble(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
@@ -95,7 +95,7 @@ def plot_ensemble(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> No
         _plot_papers(axes, pd.Series(stated.index), stated, style, "mean, the paper")
     axes.set(xlabel="Networks in the ensemble", ylabel="Test error rate (%)")
     axes.set_title(_title("Combining LDA-ELM networks", table["repeats"]))
-    axes.legend()
+    axes.legend(loc="upper right")
 
 
 def plot_improvement(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
@@ -110,7 +110,7 @@ def plot_improvement(figure: Figure, table: pd.DataFrame, beside_paper: bool) ->
     if beside_paper:
         style = {"color": COLORS[1], "marker": "s"}
         _plot_papers(axes, fanouts, table["paper_improvement_percent"], style, "the paper")
-        axes.legend()
+        figure.legend(loc="outside lower center", ncols=4)
     axes.set(ylabel="LDA-ELM better by (%)")
     axes.set_title(_title("Improvement over PI-ELM", table["repeats"]))
 
@@ -162,7 +162,7 @@ def plot_timing(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.set_title("Training and testing one network")
-    axes.legend()
+    axes.legend(loc="upper left")
 
 
 def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
@@ -181,7 +181,8 @@ def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     all_axes[0].set_ylabel("Test error rate (%)")
     all_axes[0].set_ylim(bottom=0)
-    all_axes[0].legend()
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     figure.suptitle(title, fontsize=9)
 
 
@@ -215,7 +216,7 @@ def plot_summary(figure: Figure, rows: pd.DataFrame, title: str) -> None:
     axes.grid(visible=False, axis="y")
     axes.set(xlabel="PI-ELM − LDA-ELM, percentage points of error (right: LDA-ELM is better)")
     axes.set_title(title)
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=4)
 
 
 def plot_confusion(figure: Figure, confusion: IntArray, classes: Sequence[str], title: str) -> None:

@@ -142,7 +142,7 @@ def describe_timing(table: pd.DataFrame, beside_paper: bool) -> Table:
         (Column("paper"), "paper_lda_seconds", "{:.1f}", None),
         (Column("LDA extra, %"), "overhead_percent", "{:+.1f}", None),
         (Column("paper"), "paper_overhead_percent", "{:+.1f}", None),
-        (Column("LDA's own part, %", extra=True), "lda_part_percent", "{:.2f}", None),
+        (Column("LDA's own part, %", extra=True), "lda_part_percent", "{:.3f}", None),
         (Column("both, s"), "both_seconds", "{:.1f}", None),
     ]
     return _describe("Elapsed seconds, medians over repeats", table, columns, beside_paper)

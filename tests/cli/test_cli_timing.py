@@ -80,7 +80,7 @@ def test_table_has_the_papers_columns_beside_ours_and_no_nan():
     ]
     lines = format_table(records, beside_paper=True).splitlines()
     assert lines[1].split()[-3:] == ["PI", "LDA", "extra"]
-    ours = ["1", "100.00", "101.50", "101.60", "1.5%", "0.10%"]
+    ours = ["1", "100.00", "101.50", "101.60", "1.5%", "0.099%"]
     assert lines[2].split() == ["1", *ours, "6.2", "6.2", "0.0%"]
     assert lines[3].split() == ["11", *ours]
     assert lines[4].split()[-3:] == ["630", "702", "11.4%"]
