@@ -407,7 +407,7 @@ def run_growth(
 
 def _time_alone(job: NetworkJob) -> tuple[float, int]:
     """Seconds and peak memory of a network, in a process that has done nothing else."""
-    dataset = load_dataset(job.dataset.name, job.dataset.data_dir)
+    dataset = load_dataset(job.dataset.name, job.dataset.data_dir, job.dataset.label)
     rng = np.random.default_rng(job.seed)
     start = time.perf_counter()
     run_network(dataset, rng, job.sizes, job.settings, job.resources)

@@ -58,7 +58,7 @@ def run_job(job: NetworkJob, methods: Collection[str] = METHODS) -> NetworkResul
 
 @lru_cache(maxsize=1)
 def _dataset(ref: DatasetRef) -> Dataset:
-    return load_dataset(ref.name, ref.data_dir)
+    return load_dataset(ref.name, ref.data_dir, ref.label)
 
 
 def run_network(

@@ -58,7 +58,10 @@ class DatasetRef:
     """Which dataset, for a process that loads it by itself."""
 
     name: str | None = None
+    """Of the catalogue, or a .npz or .csv file of the user's own."""
     data_dir: Path | None = None
+    label: str | None = None
+    """The column of a .csv file that has the class."""
 
 
 @dataclass(frozen=True)

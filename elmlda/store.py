@@ -67,6 +67,8 @@ class RecordFile(Generic[Record]):
 
     def append(self, records: Sequence[Record]) -> None:
         """Add records; when this returns, they are on disk. If it fails, the file is as before."""
+        if not records:
+            return
         lines = [self._format(record) for record in records]
         with _explained(self.path), self.path.open("ab", buffering=0) as file:
             size = file.tell()
@@ -96,10 +98,12 @@ class RecordFile(Generic[Record]):
 
     def sort(self, key: Callable[[Record], Any]) -> None:
         """Bring the records into order, whatever the order in which they came."""
-        records = self.read()
-        ordered = sorted(records, key=key)
-        if ordered != records:
-            lines = [self._header, *map(self._format, ordered)]
+        self.replace(sorted(self.read(), key=key))
+
+    def replace(self, records: Sequence[Record]) -> None:
+        """Have these records and no others; the file is the old one or the new one, never half."""
+        if records != self.read():
+            lines = [self._header, *map(self._format, records)]
             write_atomically(self.path, "".join(f"{line}\n" for line in lines).encode())
 
     def _read_bytes(self) -> bytes:

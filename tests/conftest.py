@@ -15,6 +15,14 @@ def _one_blas_thread() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_fetched(tmp_path_factory) -> Iterator[None]:
+    """What the user of this machine has fetched is no matter of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELMLDA_DATA", str(tmp_path_factory.mktemp("fetched")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def mnist() -> Dataset:
     return load_dataset("mnist")

@@ -125,8 +125,8 @@ def test_a_jobs_network_is_its_seed_sequences(mnist):
 def test_a_jobs_dataset_is_loaded_once(monkeypatch, make_dataset):
     loaded = []
 
-    def load(name, data_dir):
-        loaded.append((name, data_dir))
+    def load(name, data_dir, label):
+        loaded.append((name, data_dir, label))
         return make_dataset()
 
     monkeypatch.setattr(network, "load_dataset", load)
@@ -135,7 +135,7 @@ def test_a_jobs_dataset_is_loaded_once(monkeypatch, make_dataset):
     for key in range(3):
         run_job(NetworkJob(ref, 0, (key,), (5,)))
     network._dataset.cache_clear()
-    assert loaded == [("clouds", Path("somewhere"))]
+    assert loaded == [("clouds", Path("somewhere"), None)]
 
 
 # Small data

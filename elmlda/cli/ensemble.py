@@ -47,14 +47,17 @@ def ensemble(**options: Any) -> None:
     """Combine LDA-ELM networks by their posterior probabilities and count test errors.
 
     Member i of repeat r is network r·n + i of the run. What a sweep at the same fan-out has kept in
-    the run's folder is used; only the networks that are missing are trained. Writes ensemble.csv.
+    the run's folder is used; only the networks that are missing are trained. Writes ensemble.csv, and
+    mistakes.csv with the test samples that the whole ensembles get wrong.
     """
     from elmlda import paper
     from elmlda.cli import run as runs
     from elmlda.experiments.ensemble import (
         FILE,
+        MISTAKES_FILE,
         EnsemblePlan,
         EnsembleRecord,
+        MistakeRecord,
         find_missing,
         run_ensemble,
     )
@@ -72,15 +75,22 @@ def ensemble(**options: Any) -> None:
     kept = setup.posteriors()
     if options["dry_run"]:
         setup.check_folder("ensemble", fixed)
-        recorded = {record.key for record in RecordFile(setup.folder / FILE, EnsembleRecord).read()}
-        missing = find_missing(plan, plan.open_repeats(recorded), kept)
-        click.echo("\n".join(runs.describe_plan(setup, missing, len(recorded))))
+        found = RecordFile(setup.folder / FILE, EnsembleRecord).read()
+        mistakes = RecordFile(setup.folder / MISTAKES_FILE, MistakeRecord).read()
+        missing = find_missing(plan, plan.open_repeats(found, mistakes), kept)
+        click.echo("\n".join(runs.describe_plan(setup, missing, len(found))))
         return
     grown = {"repeats": plan.repeats, "combine": list(schemes)}
     with setup.open_run("ensemble", fixed, grown) as run:
         file = run.records(FILE, EnsembleRecord)
-        recorded = set(unique(file.read(), lambda record: record.key, file.path))
-        repeats = plan.open_repeats(recorded)
+        mistakes_file = run.records(MISTAKES_FILE, MistakeRecord)
+        recorded = unique(file.read(), lambda record: record.key, file.path)
+        mistakes = mistakes_file.read()
+        repeats = plan.open_repeats(recorded.values(), mistakes)
+        # Those of a repeat that was cut off are found again.
+        mistakes_file.replace(
+            [m for m in mistakes if m.repeat not in repeats or m.combine not in schemes]
+        )
         missing = find_missing(plan, repeats, kept)
         n_all = plan.repeats * plan.n_members
         with runs.progress(n_all, n_all - len(missing), "network", options["quiet"]) as bar:
@@ -88,11 +98,12 @@ def ensemble(**options: Any) -> None:
                 plan, repeats, missing, kept, setup.dataset.test.labels, setup.priors(),
                 setup.n_processes,
             ):  # fmt: skip
-                new = [record for record in records if record.key not in recorded]
-                if new:
-                    file.append(new)
+                if records:
+                    mistakes_file.append(records.mistakes)
+                    file.append([record for record in records.errors if record.key not in recorded])
                 bar.update(n_trained)
         file.sort(key=lambda record: record.key)
+        mistakes_file.sort(key=lambda record: record.key)
         wanted = [r for r in file.read() if r.repeat < plan.repeats and r.combine in schemes]
     if not options["quiet"]:
         is_papers = setup.is_papers_data and options["fanout"] == 20

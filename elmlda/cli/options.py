@@ -130,7 +130,13 @@ fanout_option = click.option(
 )
 
 data_options = _together(
-    click.option("--dataset", metavar="NAME", help="Data set of the catalogue.  [default: mnist]"),
+    click.option(
+        "--dataset",
+        metavar="NAME|FILE",
+        help="Data set of the catalogue (see elmlda data list), or your own .npz or .csv file.  "
+        "[default: mnist]",
+    ),
+    click.option("--label", metavar="COLUMN", help="The column of a .csv file that has the class."),
     click.option(
         "--data-dir",
         type=click.Path(path_type=Path),
@@ -158,7 +164,7 @@ layer_options = _together(
     click.option(
         "--input-scale",
         type=float,
-        help="Inputs are multiplied by this.  [default: 1/255 for bytes]",
+        help="Inputs are multiplied by this, standardised ones too.  [default: 1/255 for bytes, or 1]",
     ),
 )
 

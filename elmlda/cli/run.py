@@ -18,7 +18,7 @@ from elmlda.cli.formats import format_seconds
 from elmlda.cost import Problem, count_operations, measure_matmul_speed, predict_peak_bytes
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.datasets.catalogue import MNIST_SHA256
-from elmlda.datasets.idx import available_memory
+from elmlda.datasets.content import available_memory
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, describe_machine
 from elmlda.network import HIDDEN_DTYPES, resolve_priors
@@ -53,6 +53,7 @@ class Setup:
             "seed": self.seed,
             **vars(self.settings),
             "input_scale": self.settings.input_scale or self.dataset.input_scale,
+            **self.dataset.preparation,
         }
 
     @property
@@ -85,8 +86,8 @@ class Setup:
 def prepare(options: dict[str, Any]) -> Setup:
     """Read the options that all such commands have, and load the data."""
     settings = NetworkSettings(**{name: options[name] for name in NetworkSettings.__dataclass_fields__})
-    ref = DatasetRef(options["dataset"], options["data_dir"])
-    dataset = load_dataset(ref.name, ref.data_dir)
+    ref = DatasetRef(options["dataset"], options["data_dir"], options["label"])
+    dataset = load_dataset(ref.name, ref.data_dir, ref.label)
     jobs = options["jobs"]
     threads = options["threads"] or max(1, count_cores() // jobs)
     if jobs * threads > count_cores() and jobs > 1:
@@ -112,9 +113,11 @@ def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
     """Refuse, before anything is computed, what would fail hours later."""
     n_train = len(setup.dataset.train.labels)
     if setup.settings.ridge == 0 and sizes[-1] >= n_train:
+        fanout = (n_train - 1) // setup.dataset.n_inputs
+        smaller = f", or have a fan-out of at most {fanout}" if fanout else ""
         raise ElmldaError(
             "LDA needs more training samples than hidden units or a ridge: "
-            f"{n_train:,} samples, {sizes[-1]:,} hidden units. Add --ridge 1e-3."
+            f"{n_train:,} samples, {sizes[-1]:,} hidden units. Add --ridge 1e-3{smaller}."
         )
     needed, available = peak_bytes(setup, sizes), available_memory()
     if available is not None and needed > available:
@@ -139,7 +142,8 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
     lines = [
         f"folder         {setup.folder}",
         f"data           {setup.dataset.name}: {len(setup.dataset.train.labels):,} to train on, "
-        f"{len(setup.dataset.test.labels):,} to test on",
+        f"{len(setup.dataset.test.labels):,} to test on"
+        + ("" if setup.dataset.has_own_split else ", always the same"),
         f"recorded       {n_recorded:,} rows that the plan asks for",
         f"to be trained  {len(jobs):,} networks ({setup.design} design), in {setup.n_processes} "
         f"× {setup.resources.threads} threads",
@@ -162,8 +166,16 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
 
 
 def note_double(bar: tqdm[Any], repeat: int) -> None:
-    """Say that a network was computed again, without disturbing the bar."""
-    bar.write(f"repeat {repeat}: float32 was not enough, computed in double", file=sys.stderr)
+    """Say once that a network was computed again, without disturbing the bar.
+
+    On a set with few inputs that is nearly every network: a line for each would bury the rest.
+    """
+    if not getattr(bar, "told_of_double", False):
+        bar.write(
+            f"repeat {repeat}: float32 was not enough, computed in double; others may follow",
+            file=sys.stderr,
+        )
+        vars(bar)["told_of_double"] = True
 
 
 @contextmanager

@@ -83,8 +83,9 @@ def format_table(records: Sequence[TimingRecord], beside_paper: bool) -> str:
         lines[1] += f"   {'PI':>6} {'LDA':>6} {'extra':>8}"
     for row in tabulate_timing(records).to_dict("records"):
         line = (
-            f"{row['fanout']:7d} {row['repeats']:7d} {row['pi_seconds']:8.2f} "
-            f"{row['lda_seconds']:8.2f} {row['both_seconds']:8.2f} {row['overhead_percent']:6.1f}% "
+            f"{row['fanout']:7d} {row['repeats']:7d} {_seconds(row['pi_seconds'])} "
+            f"{_seconds(row['lda_seconds'])} {_seconds(row['both_seconds'])} "
+            f"{row['overhead_percent']:6.1f}% "
             f"{row['lda_part_percent']:7.2f}%"
         )
         if beside_paper:
@@ -95,3 +96,8 @@ def format_table(records: Sequence[TimingRecord], beside_paper: bool) -> str:
             )
         lines.append(line.rstrip())
     return "\n".join(lines)
+
+
+def _seconds(value: float) -> str:
+    """With two decimals, or four where a small data set takes milliseconds."""
+    return f"{value:8.2f}" if value >= 1 else f"{value:8.4f}"

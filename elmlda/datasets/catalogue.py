@@ -1,62 +1,74 @@
-"""The data sets that elmlda knows by name."""
+"""The data sets that elmlda knows by name, and how any data set is loaded."""
 
 import difflib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
 
-from elmlda.datasets.dataset import Dataset, FileCheck
+from elmlda.datasets.csv_file import load_csv
+from elmlda.datasets.dataset import Dataset, FileCheck, Table
+from elmlda.datasets.folds import split_table
 from elmlda.datasets.idx_folder import load_idx_folder, verify_idx_folder
+from elmlda.datasets.info import DatasetInfo
+from elmlda.datasets.npz_file import load_npz
+from elmlda.datasets.remote_sets import REMOTE_SETS, ProgressBar, RemoteSet
+from elmlda.datasets.text_sets import TEXT_SETS
 from elmlda.errors import ElmldaError
 
 DEFAULT_NAME = "mnist"
+CSV_SUFFIXES = (".csv", ".csv.gz")
+
+PathLike = str | os.PathLike[str]
+
+
+class Entry(Protocol):
+    """A data set of the catalogue."""
+
+    @property
+    def info(self) -> DatasetInfo:
+        """What is known of it without loading it."""
+
+    def load(self) -> Dataset | Table:
+        """Read it and compare it with its checksums."""
+
+    def verify(self) -> list[FileCheck]:
+        """Check each of its files, going on after a broken one."""
 
 
 @dataclass(frozen=True)
-class DatasetInfo:
-    """What is known of a data set without loading it.
+class EmbeddedIdxSet:
+    """Four IDX files that come with the package."""
 
-    Attributes
-    ----------
-    name, title, origin, licence : str
-    n_train, n_test, n_inputs : int
-    image_shape : (int, int) or None
-    classes : tuple of str
-    where : Path
-        The folder or file that it is read from.
-    """
-
-    name: str
-    title: str
-    origin: str
-    licence: str
-    n_train: int
-    n_test: int
-    n_inputs: int
-    image_shape: tuple[int, int] | None
-    classes: tuple[str, ...]
-    where: Path
-
-
-@dataclass(frozen=True)
-class _Entry:
     info: DatasetInfo
-    load: Callable[[], Dataset]
-    verify: Callable[[], list[FileCheck]]
+    content_sha256: Mapping[str, str]
+
+    def load(self) -> Dataset:
+        """Read the files and compare them with their checksums."""
+        return load_idx_folder(self.info.where, self.info.name, self.content_sha256)
+
+    def verify(self) -> list[FileCheck]:
+        """Check each file, going on after a broken one."""
+        return verify_idx_folder(self.info.where, self.content_sha256)
 
 
-def load_dataset(name: str | None = None, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load a data set of the catalogue, or the four IDX files in a folder.
+def load_dataset(
+    name: str | None = None, data_dir: PathLike | None = None, label: str | None = None
+) -> Dataset:
+    """Load a data set, ready for a network: a table is divided by `split_table`.
 
     Parameters
     ----------
     name : str, optional
-        A name of the catalogue, "mnist" unless given. With `data_dir` it is only what the data set
-        is called, the folder's own name unless given.
+        A name of the catalogue, "mnist" unless given; or a .npz or .csv file, or a folder of IDX
+        files, of the user's own. With `data_dir` it is only what the data set is called, the
+        folder's own name unless given.
     data_dir : path, optional
         A folder of IDX files, named as MNIST's are: see `load_idx_folder`.
+    label : str, optional
+        The column of a .csv file that has the class.
 
     Returns
     -------
@@ -66,11 +78,31 @@ def load_dataset(name: str | None = None, data_dir: str | os.PathLike[str] | Non
     Raises
     ------
     ElmldaError
-        If the name is unknown, or a file is missing, broken or does not fit the others.
+        If the name is unknown, a file is missing, broken or does not fit the others, or the data set
+        has to be fetched first.
     """
-    if data_dir is not None:
-        return load_idx_folder(Path(data_dir), name)
-    return _find_entry(name).load()
+    source = load_source(name, data_dir, label)
+    return split_table(source) if isinstance(source, Table) else source
+
+
+def load_source(
+    name: str | None = None, data_dir: PathLike | None = None, label: str | None = None
+) -> Dataset | Table:
+    """Load a data set as it comes: a `Table` if it has no split of its own.
+
+    Parameters and errors as in `load_dataset`.
+    """
+    path = _find_file(name, data_dir)
+    if label is not None and not (path and is_csv(path)):
+        raise ElmldaError(f"{path or name or DEFAULT_NAME}: --label is for .csv files only.")
+    if path is None:
+        return _find_entry(name).load()
+    if is_csv(path):
+        return load_csv(path, label)
+    if path.name.endswith(".npz"):
+        return load_npz(path)
+    name = name if data_dir is not None else None
+    return _name_known(load_idx_folder(path, name), name)
 
 
 def list_datasets() -> list[DatasetInfo]:
@@ -78,34 +110,105 @@ def list_datasets() -> list[DatasetInfo]:
     return [entry.info for entry in CATALOGUE.values()]
 
 
+def find_info(name: str) -> DatasetInfo | None:
+    """Describe a data set of the catalogue; None for a file or folder of the user's own."""
+    return None if _find_file(name, None) else _find_entry(name).info
+
+
 def verify_dataset(
-    name: str | None = None, data_dir: str | os.PathLike[str] | None = None
+    name: str | None = None, data_dir: PathLike | None = None, label: str | None = None
 ) -> list[FileCheck]:
     """Check every file of a data set; parameters as in `load_dataset`.
 
     Returns
     -------
     list of FileCheck
-        One for each file, whether it is sound or not. Files of `data_dir` have no expected
-        checksum; if each is sound but they do not belong together, one more check says so.
+        One for each file, whether it is sound or not. Files of `data_dir` are compared with the
+        catalogue's checksums if `name` is one of its names, else they have no expected checksum; if
+        each is sound but they do not belong together, one more check says so.
 
     Raises
     ------
     ElmldaError
-        If the name is unknown or there is no such folder; not for a broken or missing file.
+        If the name is unknown, there is no such folder, or the data set has to be fetched first; not
+        for a broken or missing file.
     """
+    path = _find_file(name, data_dir)
+    if path is None:
+        return _find_entry(name).verify()
+    if is_csv(path) or path.name.endswith(".npz"):
+        return _verify_file(path, label)
+    entry = CATALOGUE.get(name or "")
+    return verify_idx_folder(path, getattr(entry, "content_sha256", MappingProxyType({})))
+
+
+def fetch_dataset(
+    name: str, source: PathLike | None = None, progress: ProgressBar | None = None
+) -> list[str]:
+    """Bring a data set here that is not part of the package; see `RemoteSet.fetch`.
+
+    Raises
+    ------
+    ElmldaError
+        If the name is unknown, the data set is part of the package, or it can't be fetched.
+    """
+    entry = _find_entry(name)
+    if not isinstance(entry, RemoteSet):
+        raise ElmldaError(f"{name} is part of elmlda: there is nothing to fetch.")
+    return entry.fetch(Path(source) if source is not None else None, progress)
+
+
+def is_csv(path: Path) -> bool:
+    """Whether a file's name says that it is CSV."""
+    return path.name.lower().endswith(CSV_SUFFIXES)
+
+
+def _find_file(name: str | None, data_dir: PathLike | None) -> Path | None:
+    """The user's own file or folder that is meant; None if it is the catalogue's."""
     if data_dir is not None:
-        return verify_idx_folder(Path(data_dir))
-    return _find_entry(name).verify()
+        return Path(data_dir)
+    if not name or name in CATALOGUE:
+        return None
+    path = Path(name).expanduser()
+    is_file = path.name.endswith(".npz") or is_csv(path)
+    if is_file or path.is_dir():
+        return path
+    if path.exists() or os.sep in name:
+        found = "" if path.exists() else ": no such file or folder"
+        raise ElmldaError(
+            f"{name}{found}: expected a .npz or .csv file, or a folder of four IDX files."
+        )
+    return None
 
 
-def _find_entry(name: str | None) -> _Entry:
+def _find_entry(name: str | None) -> Entry:
     name = DEFAULT_NAME if name is None else name
     if name not in CATALOGUE:
         close = difflib.get_close_matches(name.lower(), CATALOGUE, n=1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
         raise ElmldaError(f"unknown data set {name!r}. {hint}Known: {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
+
+
+def _name_known(dataset: Dataset, name: str | None) -> Dataset:
+    """Give a copy of one of the catalogue's sets its name, unless it has one, and its classes."""
+    for entry in CATALOGUE.values():
+        if dataset.checksums == getattr(entry, "content_sha256", None):
+            return replace(
+                dataset, name=dataset.name if name else entry.info.name, classes=entry.info.classes
+            )
+    return dataset
+
+
+def _verify_file(path: Path, label: str | None) -> list[FileCheck]:
+    try:
+        source = load_csv(path, label) if is_csv(path) else load_npz(path)
+    except ElmldaError as error:
+        return [FileCheck(path.name, path, None, None, None, False, str(error))]
+    splits = [source.samples] if isinstance(source, Table) else [source.train, source.test]
+    counts = " + ".join(f"{len(split.labels):,}" for split in splits)
+    message = f"{counts} × {source.n_inputs}, {source.n_classes} classes"
+    return [FileCheck(path.name, path, None, None, None, True, message)]
 
 
 MNIST_FOLDER = Path(__file__).parent / "mnist"
@@ -116,22 +219,24 @@ MNIST_SHA256 = {
     "t10k-images": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
-
-CATALOGUE = {
-    "mnist": _Entry(
-        info=DatasetInfo(
-            name="mnist",
-            title="MNIST handwritten digits",
-            origin="Yann LeCun, Corinna Cortes and Christopher J. C. Burges",
-            licence="CC BY-SA 3.0",
-            n_train=60_000,
-            n_test=10_000,
-            n_inputs=784,
-            image_shape=(28, 28),
-            classes=tuple("0123456789"),
-            where=MNIST_FOLDER,
-        ),
-        load=partial(load_idx_folder, MNIST_FOLDER, "mnist", MNIST_SHA256),
-        verify=partial(verify_idx_folder, MNIST_FOLDER, MNIST_SHA256),
+MNIST = EmbeddedIdxSet(
+    DatasetInfo(
+        name="mnist",
+        title="MNIST handwritten digits",
+        origin="Yann LeCun, Corinna Cortes and Christopher J. C. Burges",
+        licence="CC BY-SA 3.0",
+        citation='Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, "Gradient-based learning applied to '
+        'document recognition", Proceedings of the IEEE 86 (11), 1998, pages 2278-2324',
+        n_train=60_000,
+        n_test=10_000,
+        n_inputs=784,
+        image_shape=(28, 28),
+        classes=tuple("0123456789"),
+        where=MNIST_FOLDER,
     ),
+    MNIST_SHA256,
+)
+
+CATALOGUE: dict[str, Entry] = {entry.info.name: entry for entry in (MNIST, *TEXT_SETS)} | {
+    entry.known.name: entry for entry in REMOTE_SETS
 }

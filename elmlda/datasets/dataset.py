@@ -1,11 +1,21 @@
 """What every data set is, wherever it comes from."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from elmlda.datasets.scaling import standardise
+from elmlda.errors import ElmldaError
+
+BYTE_SCALE = 1 / 255
+STANDARDISED = "standardised by the training part"
 
 
 # eq=False: arrays do not compare to one truth value, so what holds them compares by identity.
@@ -24,10 +34,99 @@ class Split:
     inputs: NDArray[Any]
     labels: NDArray[np.int64]
 
+    def take(self, rows: NDArray[np.integer]) -> Split:
+        """The samples with these indices, in their order."""
+        return Split(self.inputs[rows], self.labels[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Samples that nobody has divided into a training and a test part, inputs as they are stored.
+
+    Attributes
+    ----------
+    name : str
+    samples : Split
+    classes : tuple of str
+        The label of each class index.
+    is_standardised : bool
+        Whether `divide` standardises the inputs.
+    checksums : dict
+        Logical file name -> SHA-256 of the content after decompression.
+    input_scale : float
+        As in `Dataset`, where inputs are not standardised.
+    feature_names : tuple of str or None
+        A name for each input, where they have names.
+    image_shape : (int, int) or None
+        Rows and columns of one sample, where samples are images.
+    preparation : dict
+        Choices that made the samples from the files, such as the label's column.
+    """
+
+    name: str
+    samples: Split
+    classes: tuple[str, ...]
+    is_standardised: bool
+    checksums: dict[str, str]
+    input_scale: float = 1.0
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, int] | None = None
+    preparation: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.samples.labels)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs of one sample."""
+        return int(self.samples.inputs.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    def divide(self, train_rows: NDArray[np.integer], test_rows: NDArray[np.integer]) -> Dataset:
+        """Make a data set of some samples to train on and others to test on.
+
+        Parameters
+        ----------
+        train_rows, test_rows : int arrays
+            Indices of samples.
+
+        Returns
+        -------
+        Dataset
+            Its inputs standardised, if they are to be, by the training rows alone. Its preparation
+            has a checksum of the rows, so that a run goes on only with the same ones.
+
+        Raises
+        ------
+        ElmldaError
+            If a class has no sample in the training part.
+        """
+        train, test = self.samples.take(train_rows), self.samples.take(test_rows)
+        require_every_class(self.name, train.labels, self.classes)
+        dataset = Dataset(
+            name=self.name,
+            train=train,
+            test=test,
+            classes=self.classes,
+            image_shape=self.image_shape,
+            input_scale=self.input_scale,
+            checksums=self.checksums,
+            feature_names=self.feature_names,
+            has_own_split=False,
+            preparation={**self.preparation, "rows": _hash_rows(train_rows, test_rows)},
+        )
+        return dataset.standardise() if self.is_standardised else dataset
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A training part, a test part, and what they mean.
+    """A training part, a test part, and what they mean: ready for a network.
 
     Attributes
     ----------
@@ -41,6 +140,14 @@ class Dataset:
         Inputs are multiplied by this before the hidden layer: 1/255 for unsigned bytes, else 1.
     checksums : dict
         Logical file name -> SHA-256 of the content after decompression.
+    feature_names : tuple of str or None
+        A name for each input, where they have names.
+    is_standardised : bool
+        Whether the inputs have mean 0 and variance 1 in the training part.
+    has_own_split : bool
+        Whether the two parts are the data set's own, not drawn from a `Table`.
+    preparation : dict
+        Choices that made it from its files, for a run's manifest; empty if there was none.
     """
 
     name: str
@@ -50,6 +157,10 @@ class Dataset:
     image_shape: tuple[int, int] | None
     input_scale: float
     checksums: dict[str, str]
+    feature_names: tuple[str, ...] | None = None
+    is_standardised: bool = False
+    has_own_split: bool = True
+    preparation: dict[str, str] = field(default_factory=dict)
 
     @property
     def n_inputs(self) -> int:
@@ -60,6 +171,40 @@ class Dataset:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    def standardise(self) -> Dataset:
+        """The same with each input at mean 0 and variance 1 in the training part.
+
+        The test part is moved and scaled alike. An input that is constant in the training part is 0
+        in both.
+        """
+        train, test = standardise(self.train.inputs, self.test.inputs, self.name, self.feature_names)
+        return replace(
+            self,
+            train=Split(train, self.train.labels),
+            test=Split(test, self.test.labels),
+            input_scale=1.0,
+            is_standardised=True,
+            preparation={**self.preparation, "inputs": STANDARDISED},
+        )
+
+    def train_table(self) -> Table:
+        """The training part alone, to be divided again: to choose a setting without the test part.
+
+        Standardised inputs stay so; `Table.divide` standardises them anew, which gives what it would
+        have given on the inputs as they were stored.
+        """
+        return Table(
+            self.name,
+            self.train,
+            self.classes,
+            self.is_standardised,
+            self.checksums,
+            self.input_scale,
+            self.feature_names,
+            self.image_shape,
+            self.preparation,
+        )
 
 
 @dataclass(frozen=True)
@@ -89,3 +234,29 @@ class FileCheck:
     found_sha256: str | None
     ok: bool
     message: str
+
+
+def require_every_class(
+    where: str, labels: NDArray[np.int64], classes: tuple[str, ...], part: str = "training"
+) -> None:
+    """Refuse labels among which a class has no sample: LDA could not have its mean."""
+    counts = np.bincount(labels, minlength=len(classes))
+    missing = [name for name, count in zip(classes, counts, strict=True) if count == 0]
+    if missing:
+        raise ElmldaError(
+            f"{where}: no sample of class {join_words(missing, 'or')} in the {part} part, expected "
+            "one or more."
+        )
+
+
+def join_words(items: Iterable[object], last: str = "and") -> str:
+    """List as in `1, 2 and 3`, leaving out the middle of a long list."""
+    words = [str(item) for item in items]
+    if len(words) > 12:
+        words = [*words[:10], "…", words[-1]]
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _hash_rows(*parts: NDArray[np.integer]) -> str:
+    content = b"".join(np.asarray([len(rows), *rows], "<i8").tobytes() for rows in parts)
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -6,22 +6,23 @@ The header so fixes the length of the file. A file of any other length is refuse
 taken on the word of a header that its file cannot back up.
 """
 
-import gzip
-import hashlib
-import io
 import math
 import os
-import stat
 import struct
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.errors import ElmldaError
+from elmlda.datasets.content import (
+    CUT_OFF,
+    MAX_GZIP_EXPANSION,
+    Content,
+    available_memory,
+    open_content,
+)
 
 ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
     0x08: np.dtype(">u1"),
@@ -31,12 +32,6 @@ ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
     0x0D: np.dtype(">f4"),
     0x0E: np.dtype(">f8"),
 }
-GZIP_MAGIC = b"\x1f\x8b"
-# Deflate spends at least two bits on each run of 258 bytes: no gzip file expands further.
-MAX_GZIP_EXPANSION = 1032
-# Bounds what zlib hands over at once.
-STEP_BYTES = 1 << 20
-CUT_OFF = "the file is cut off"
 TOO_LONG = "the file is too long"
 
 
@@ -87,13 +82,8 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 def read_idx_file(path: Path) -> IdxFile:
     """Read an IDX file once, hashing it on the way; raises as `read_idx` does."""
-    try:
-        # Before opening: to open a pipe would wait for someone to write into it.
-        _require_regular_file(path)
-        with path.open("rb") as file:
-            return _read_content(_Content(path, file))
-    except OSError as error:
-        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
+    with open_content(path, "an IDX file") as content:
+        return _read_content(content)
 
 
 def format_shape(shape: tuple[int, ...]) -> str:
@@ -101,20 +91,6 @@ def format_shape(shape: tuple[int, ...]) -> str:
     if len(shape) > 8:
         return f"{format_shape(shape[:3])} × … ({len(shape)} dimensions)"
     return " × ".join(map(str, shape))
-
-
-def available_memory() -> int | None:
-    """Return the bytes of memory that are free to use, None where the system does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 @dataclass(frozen=True)
@@ -140,67 +116,7 @@ class _Header:
         return f"{format_shape(self.shape)} {noun}"
 
 
-class _Content:
-    """The content of a file after decompression, read once and hashed on the way."""
-
-    def __init__(self, path: Path, file: io.BufferedReader) -> None:
-        self.path = path
-        self.n_stored = os.fstat(file.fileno()).st_size
-        self.n_read = 0
-        self.is_gzip = file.read(2) == GZIP_MAGIC
-        file.seek(0)
-        self._stream: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if self.is_gzip else file
-        self._hash = hashlib.sha256()
-
-    @property
-    def sha256(self) -> str:
-        """Of what has been read so far."""
-        return self._hash.hexdigest()
-
-    def fill(self, buffer: memoryview) -> int:
-        """Read until the buffer is full or the content ends; return the number of bytes read."""
-        n_filled = 0
-        while n_filled < len(buffer):
-            n_new = self._read_into(buffer[n_filled : n_filled + STEP_BYTES])
-            if n_new == 0:
-                break
-            self._hash.update(buffer[n_filled : n_filled + n_new])
-            n_filled += n_new
-            self.n_read += n_new
-        return n_filled
-
-    def take(self, n_bytes: int) -> bytes:
-        """Read so many bytes, or fewer where the content ends."""
-        buffer = bytearray(n_bytes)
-        return bytes(buffer[: self.fill(memoryview(buffer))])
-
-    def _read_into(self, buffer: memoryview) -> int:
-        try:
-            return self._stream.readinto(buffer)
-        except EOFError:
-            self.fail(f"the gzip data stop after {self.n_read:,} bytes of content: {CUT_OFF}")
-        except (gzip.BadGzipFile, zlib.error) as error:
-            self.fail(f"broken gzip data: {_gzip_fault(error)}")
-
-    def fail(self, what: str) -> NoReturn:
-        """Raise an error that names the file."""
-        raise ElmldaError(f"{self.path}: {what}.") from None
-
-    def fail_length(self, found: str, expected: str, verdict: str) -> NoReturn:
-        """Raise an error for content of the wrong length."""
-        unpacked = " after decompression" if self.is_gzip else ""
-        self.fail(f"{found} bytes{unpacked}, expected {expected}: {verdict}")
-
-
-def _require_regular_file(path: Path) -> None:
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise ElmldaError(f"{path}: a folder, expected an IDX file.")
-    if not stat.S_ISREG(mode):
-        raise ElmldaError(f"{path}: a pipe or device, expected an IDX file.")
-
-
-def _read_content(content: _Content) -> IdxFile:
+def _read_content(content: Content) -> IdxFile:
     header = _read_header(content)
     _require_plausible_length(content, header)
     values = _allocate(content, header)
@@ -214,7 +130,7 @@ def _read_content(content: _Content) -> IdxFile:
     return IdxFile(content.path, values, content.n_read, content.sha256)
 
 
-def _read_header(content: _Content) -> _Header:
+def _read_header(content: Content) -> _Header:
     start = content.take(4)
     if len(start) < 4:
         content.fail_length(str(len(start)), "at least 8 for an IDX header", CUT_OFF)
@@ -233,7 +149,7 @@ def _read_header(content: _Content) -> _Header:
     return _Header(ELEMENT_TYPES[code], struct.unpack(f">{rank}I", sizes))
 
 
-def _require_plausible_length(content: _Content, header: _Header) -> None:
+def _require_plausible_length(content: Content, header: _Header) -> None:
     """Compare what the header promises with the file and the memory before making room for it."""
     n_stored, n_promised = content.n_stored, header.n_file_bytes
     if content.is_gzip:
@@ -251,18 +167,11 @@ def _require_plausible_length(content: _Content, header: _Header) -> None:
         )
 
 
-def _allocate(content: _Content, header: _Header) -> NDArray[Any]:
+def _allocate(content: Content, header: _Header) -> NDArray[Any]:
     try:
         return np.empty(header.shape, header.stored.newbyteorder("="))
     except (ValueError, MemoryError) as error:
         content.fail(f"{header} cannot be held as one array: {str(error).rstrip('.')}")
-
-
-def _gzip_fault(error: Exception) -> str:
-    # The file did start as gzip, so what is not gzip is what follows its end.
-    if str(error).startswith("Not a gzipped file"):
-        return "something else follows its end"
-    return str(error)
 
 
 def _native(code: int) -> np.dtype[Any]:

@@ -1,14 +1,14 @@
 """A data set from four IDX files in one folder: images and labels, to train on and to test on."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.datasets.dataset import Dataset, FileCheck, Split
+from elmlda.datasets.dataset import BYTE_SCALE, Dataset, FileCheck, Split, join_words
 from elmlda.datasets.idx import IdxFile, format_shape, read_idx_file
 from elmlda.errors import ElmldaError
 
@@ -39,11 +39,11 @@ def load_idx_folder(
         If a file is missing, ambiguous, broken or not the expected one, or the four do not belong
         together.
     """
-    found = _find_files(folder)
+    found = find_files(folder)
     missing = [part for part in PARTS if not found[part]]
     if missing:
-        raise ElmldaError(f"{folder}: no {_join(missing)}; looked for {LOOKED_FOR}.")
-    paths = {part: _choose_file(folder, part, found[part]) for part in PARTS}
+        raise ElmldaError(f"{folder}: no {join_words(missing)}; looked for {LOOKED_FOR}.")
+    paths = {part: choose_file(folder, part, found[part]) for part in PARTS}
     files = {}
     for part, path in paths.items():
         files[part] = read_idx_file(path)
@@ -62,7 +62,7 @@ def verify_idx_folder(
         One for each of `PARTS`. If all are sound but do not belong together, one more, for the
         folder.
     """
-    found = _find_files(folder)
+    found = find_files(folder)
     checks = []
     files = {}
     for part in PARTS:
@@ -78,7 +78,7 @@ def verify_idx_folder(
     return checks
 
 
-def _find_files(folder: Path) -> dict[str, list[Path]]:
+def find_files(folder: Path) -> dict[str, list[Path]]:
     """Find the files that could be each part."""
     found: dict[str, dict[str, Path]] = {part: {} for part in PARTS}
     try:
@@ -94,11 +94,12 @@ def _find_files(folder: Path) -> dict[str, list[Path]]:
     return {part: list(paths.values()) for part, paths in found.items()}
 
 
-def _choose_file(folder: Path, part: str, paths: list[Path]) -> Path:
+def choose_file(folder: Path, part: str, paths: list[Path]) -> Path:
+    """The one file that could be a part, or an error."""
     if not paths:
         raise ElmldaError(f"{folder}: no {part}; looked for {LOOKED_FOR}.")
     if len(paths) > 1:
-        names = _join(path.name for path in paths)
+        names = join_words(path.name for path in paths)
         raise ElmldaError(f"{folder}: {names} could each be {part}, expected only one of them.")
     return paths[0]
 
@@ -108,7 +109,7 @@ def _verify_part(
 ) -> tuple[FileCheck, IdxFile | None]:
     path, file = folder / part, None
     try:
-        path = _choose_file(folder, part, paths)
+        path = choose_file(folder, part, paths)
         file = read_idx_file(path)
         _require_sound_part(part, file, expected_sha256)
         ok, message = True, f"{format_shape(file.values.shape)}, {file.values.dtype}"
@@ -165,7 +166,7 @@ def _assemble(name: str, files: Mapping[str, IdxFile]) -> Dataset:
         test=_make_split(test_images, test_labels, labels),
         classes=tuple(map(str, labels)),
         image_shape=(image_shape[0], image_shape[1]) if len(image_shape) == 2 else None,
-        input_scale=1 / 255 if is_byte else 1.0,
+        input_scale=BYTE_SCALE if is_byte else 1.0,
         checksums={part: files[part].sha256 for part in PARTS},
     )
 
@@ -194,19 +195,11 @@ def _make_split(images: IdxFile, labels: IdxFile, known_labels: NDArray[np.integ
     unknown = np.setdiff1d(labels.values, known_labels)
     if unknown.size:
         raise ElmldaError(
-            f"{labels.path}: no training sample has the label {_join(unknown, 'or')}, "
-            f"expected {_join(known_labels, 'or')}."
+            f"{labels.path}: no training sample has the label {join_words(unknown, 'or')}, "
+            f"expected {join_words(known_labels, 'or')}."
         )
     inputs = images.values.reshape(len(images.values), -1)
     if inputs.dtype != np.uint8:
         # The smallest of float32 and float64 that holds every value exactly.
         inputs = inputs.astype(np.result_type(inputs, np.float32), copy=False)
     return Split(inputs, np.searchsorted(known_labels, labels.values).astype(np.int64, copy=False))
-
-
-def _join(items: Iterable[object], last: str = "and") -> str:
-    """List as in `1, 2 and 3`, leaving out the middle of a long list."""
-    words = [str(item) for item in items]
-    if len(words) > 12:
-        words = [*words[:10], "…", words[-1]]
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, 
 from elmlda.store import PosteriorStore
 
 FILE = "ensemble.csv"
+MISTAKES_FILE = "mistakes.csv"
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,35 @@ class EnsembleRecord:
     @property
     def key(self) -> tuple[int, int, str]:
         return self.repeat, self.size, self.combine
+
+
+@dataclass(frozen=True)
+class MistakeRecord:
+    """One row of mistakes.csv: a test sample that the whole ensemble of a repeat gets wrong."""
+
+    repeat: int
+    size: int
+    combine: str
+    sample: int
+    """Its place in the test set, from 0."""
+    label: int
+    chosen: int
+    posterior: float
+    """The combined one of the class that was chosen."""
+    label_posterior: float
+    """The combined one of the class that is right."""
+
+    @property
+    def key(self) -> tuple[int, int, str, int]:
+        return self.repeat, self.size, self.combine, self.sample
+
+
+@dataclass(frozen=True)
+class RepeatRecords:
+    """What one repeat's members give, at every size and by every scheme."""
+
+    errors: list[EnsembleRecord]
+    mistakes: list[MistakeRecord]
 
 
 @dataclass(frozen=True)
@@ -58,13 +89,24 @@ class EnsemblePlan:
         first = repeat * self.n_members
         return [self.job(index) for index in range(first, first + self.n_members)]
 
-    def open_repeats(self, recorded: Collection[tuple[int, int, str]]) -> list[int]:
-        """Repeats that are not recorded in full."""
-        sizes = range(1, self.n_members + 1)
+    def open_repeats(
+        self, errors: Iterable[EnsembleRecord], mistakes: Iterable[MistakeRecord]
+    ) -> list[int]:
+        """Repeats that are not recorded in full, their mistakes included."""
+        counts = {record.key: record.errors for record in errors}
+        found = Counter(record.key[:-1] for record in mistakes)
         return [
             repeat
             for repeat in range(self.repeats)
-            if any((repeat, size, c) not in recorded for size in sizes for c in self.combine)
+            if any(
+                (repeat, size, scheme) not in counts
+                for size in range(1, self.n_members + 1)
+                for scheme in self.combine
+            )
+            or any(
+                found[repeat, self.n_members, scheme] != counts[repeat, self.n_members, scheme]
+                for scheme in self.combine
+            )
         ]
 
 
@@ -82,8 +124,8 @@ def run_ensemble(
     labels: IntArray,
     priors: FloatArray,
     n_processes: int = 1,
-) -> Iterator[tuple[int, list[EnsembleRecord]]]:
-    """The number of networks just trained (0 or 1), and the records that became complete by it."""
+) -> Iterator[tuple[int, RepeatRecords | None]]:
+    """The number of networks just trained (0 or 1), and what became complete by it, if anything."""
     waiting = {repeat: {job.key for job in plan.members(repeat)} for repeat in repeats}
     lacking = {job.key for job in missing}
     for repeat, keys in waiting.items():
@@ -95,12 +137,12 @@ def run_ensemble(
         kept.write(job.key, plan.n_hidden, result.posteriors)
         repeat = repeat_of[job.key]
         waiting[repeat].discard(job.key)
-        yield 1, [] if waiting[repeat] else _combine(plan, repeat, kept, labels, priors)
+        yield 1, None if waiting[repeat] else _combine(plan, repeat, kept, labels, priors)
 
 
 def _combine(
     plan: EnsemblePlan, repeat: int, kept: PosteriorStore, labels: IntArray, priors: FloatArray
-) -> list[EnsembleRecord]:
+) -> RepeatRecords:
     """Every ensemble size and scheme of one repeat, from one pass over its members."""
     stored = [kept.read(job.key, plan.n_hidden) for job in plan.members(repeat)]
     members = np.stack([posteriors for posteriors in stored if posteriors is not None])
@@ -109,12 +151,25 @@ def _combine(
             f"posteriors of repeat {repeat} went away while they were needed. "
             "Run the same command again."
         )
-    records = []
+    records = RepeatRecords([], [])
     for scheme in plan.combine:
         combined = combine_posteriors(members, scheme, priors)
         errors = count_errors(combined.swapaxes(0, 1), labels)
-        records += [
+        records.errors.extend(
             EnsembleRecord(repeat, size, scheme, int(count), len(labels))
             for size, count in enumerate(errors, start=1)
-        ]
+        )
+        records.mistakes.extend(_find_mistakes(repeat, plan.n_members, scheme, combined[-1], labels))
     return records
+
+
+def _find_mistakes(
+    repeat: int, size: int, scheme: str, posteriors: FloatArray, labels: IntArray
+) -> Iterator[MistakeRecord]:
+    chosen = posteriors.argmax(axis=1)
+    for i in np.flatnonzero(chosen != labels):
+        truth, choice = int(labels[i]), int(chosen[i])
+        yield MistakeRecord(
+            repeat, size, scheme, int(i), truth, choice,
+            float(posteriors[i, choice]), float(posteriors[i, truth]),
+        )  # fmt: skip

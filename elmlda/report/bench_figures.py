@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
-from elmlda.report.figures import COLORS, FORMATS, STYLE
-from elmlda.store import write_atomically
+from elmlda.report.figures import COLORS
 
 OURS, THEIRS, BARE = COLORS[0], COLORS[1], "#999999"
 BAR_COLORS = {"nested": OURS, "independent": OURS, "limit": BARE}
 
 
-def plot_race(table: pd.DataFrame, stem: Path, title: str) -> list[Path]:
+def plot_race(figure: Figure, table: pd.DataFrame, title: str) -> None:
     """Bars of every contestant's seconds on a logarithmic scale; `table` is bench.csv's."""
-    with mpl.rc_context(STYLE):
-        ordered = table.dropna(subset="seconds").sort_values("seconds", kind="stable")
-        rows = ordered.to_dict("records")
-        figure = Figure(figsize=(6.8, 0.8 + 0.38 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        seconds = ordered["seconds"].to_numpy()
-        bars = axes.barh(
-            [f"{row['contestant']} ({row['methods']})" for row in rows],
-            seconds,
-            color=[BAR_COLORS.get(row["contestant"], THEIRS) for row in rows],
-            height=0.65,
-        )
-        for bar, row in zip(bars, rows, strict=True):
-            if row["kind"] == "fitted":
-                bar.set(hatch="///", edgecolor="white", linewidth=0)
-        labels = [_label(row["seconds"], row["kind"], row["ratio_to_nested"]) for row in rows]
-        axes.bar_label(bars, labels, padding=3)
-        axes.set_xscale("log")
-        # Room for the labels on the right; a bar of a logarithmic scale has no natural start.
-        low, high = seconds.min() / 2, seconds.max()
-        axes.set_xlim(low, high * (high / low) ** 0.6)
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axes.set_axisbelow(True)
-        axes.invert_yaxis()
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel("Seconds for all fan-outs, and times the nested network's")
-        axes.set_title(title, fontsize=9)
-        return _save(figure, stem)
+    ordered = table.dropna(subset="seconds").sort_values("seconds", kind="stable")
+    rows = ordered.to_dict("records")
+    figure.set_size_inches(6.8, 0.8 + 0.38 * len(rows))
+    axes = figure.subplots()
+    seconds = ordered["seconds"].to_numpy()
+    bars = axes.barh(
+        [f"{row['contestant']} ({row['methods']})" for row in rows],
+        seconds,
+        color=[BAR_COLORS.get(row["contestant"], THEIRS) for row in rows],
+        height=0.65,
+    )
+    for bar, row in zip(bars, rows, strict=True):
+        if row["kind"] == "fitted":
+            bar.set(hatch="///", edgecolor="white", linewidth=0)
+    labels = [_label(row["seconds"], row["kind"], row["ratio_to_nested"]) for row in rows]
+    axes.bar_label(bars, labels, padding=3)
+    axes.set_xscale("log")
+    # Room for the labels on the right; a bar of a logarithmic scale has no natural start.
+    low, high = seconds.min() / 2, seconds.max()
+    axes.set_xlim(low, high * (high / low) ** 0.6)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.set_axisbelow(True)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("Seconds for all fan-outs, and times the nested network's")
+    axes.set_title(title)
 
 
 def _label(seconds: float, kind: str, ratio_to_nested: float) -> str:
@@ -58,19 +52,17 @@ def _label(seconds: float, kind: str, ratio_to_nested: float) -> str:
     return f"{seconds:,.{0 if seconds >= 100 else 1}f} s{fitted}, {ratio_to_nested:.2f} ×"
 
 
-def plot_growth(table: pd.DataFrame, stem: Path) -> list[Path]:
+def plot_growth(figure: Figure, table: pd.DataFrame) -> None:
     """Seconds and memory over the largest fan-out, both logarithmic; `table` is growth.csv's."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.8, 3.2), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        law = "a·K·M² + b·M³ + c·K·M, fitted"
-        _plot_beside(left, table, table["seconds"], table["fitted_seconds"], law)
-        left.set(ylabel="Seconds", title="Time")
-        peak, predicted = (table[column] / 1e9 for column in ("peak_bytes", "predicted_bytes"))
-        _plot_beside(right, table, peak, predicted, "predicted")
-        right.set(ylabel="Peak memory (GB)", title="Memory")
-        figure.suptitle("One nested network: fan-outs 1 to F, PI-ELM and LDA-ELM", fontsize=9)
-        return _save(figure, stem)
+    figure.set_size_inches(6.8, 3.2)
+    left, right = figure.subplots(1, 2)
+    law = "a·K·M² + b·M³ + c·K·M, fitted"
+    _plot_beside(left, table, table["seconds"], table["fitted_seconds"], law)
+    left.set(ylabel="Seconds", title="Time")
+    peak, predicted = (table[column] / 1e9 for column in ("peak_bytes", "predicted_bytes"))
+    _plot_beside(right, table, peak, predicted, "predicted")
+    right.set(ylabel="Peak memory (GB)", title="Memory")
+    figure.suptitle("One nested network: fan-outs 1 to F, PI-ELM and LDA-ELM", fontsize=9)
 
 
 def _plot_beside(
@@ -87,13 +79,3 @@ def _plot_beside(
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.legend(fontsize=7)
-
-
-def _save(figure: Figure, stem: Path) -> list[Path]:
-    paths = []
-    for suffix, metadata in FORMATS.items():
-        content = io.BytesIO()
-        figure.savefig(content, format=suffix, dpi=200, metadata=metadata)
-        paths.append(stem.with_suffix(f".{suffix}"))
-        write_atomically(paths[-1], content.getvalue())
-    return paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from elmlda.benchmark import (
 from elmlda.peers import PEERS
 from elmlda.ranges import format_ranges
 from elmlda.report.bench_figures import plot_growth, plot_race
-from elmlda.store import write_atomically
+from elmlda.report.files import write_csv, write_figure, write_text
 
 
 def write_measurements(folder: Path, measurements: Sequence[Measurement]) -> Path:
@@ -37,7 +38,7 @@ def write_measurements(folder: Path, measurements: Sequence[Measurement]) -> Pat
         }
         for measurement in measurements
     ]
-    return _write_csv(pd.DataFrame(rows), folder / "measurements.csv")
+    return write_csv(pd.DataFrame(rows), folder / "measurements.csv")
 
 
 def write_race(
@@ -53,12 +54,10 @@ def write_race(
     if any(difference.voids for difference in differences):
         title = f"VOID, error counts differ: {title}"
     page = _format_page(title, standings, differences, machine, command)
-    path = folder / "bench.md"
-    write_atomically(path, page.encode())
     return [
-        _write_csv(table, folder / "bench.csv"),
-        path,
-        *plot_race(table, folder / "bench", title),
+        write_csv(table, folder / "bench.csv"),
+        write_text(page, folder / "bench.md"),
+        *write_figure(partial(plot_race, table=table, title=title), folder / "bench"),
     ]
 
 
@@ -73,7 +72,10 @@ def write_growth(
         fitted = np.array([law.seconds(point.n_hidden) for point in points])
     table.insert(3, "fitted_seconds", fitted)
     table["predicted_bytes"] = list(predicted_bytes)
-    return [_write_csv(table, folder / "growth.csv"), *plot_growth(table, folder / "growth")]
+    return [
+        write_csv(table, folder / "growth.csv"),
+        *write_figure(partial(plot_growth, table=table), folder / "growth"),
+    ]
 
 
 def _format_page(
@@ -139,8 +141,3 @@ def _describe(contestant: str) -> str:
 
 def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _write_csv(table: pd.DataFrame, path: Path) -> Path:
-    write_atomically(path, table.to_csv(index=False, float_format="%.6g").encode())
-    return path

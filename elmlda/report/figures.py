@@ -1,10 +1,12 @@
-"""Figures that mirror the paper's, from tables; the same table gives the same bytes."""
+"""Figures from tables and records: those of the paper, and more. The same input, the same bytes.
+
+A `plot_…` function draws one figure; `render` chooses the theme and the format.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import io
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -12,9 +14,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from elmlda import paper
+from elmlda.arrays import FloatArray, IntArray, RealArray
+from elmlda.experiments.ensemble import MistakeRecord
 
 # Okabe and Ito's colours, told apart by colour-blind readers; markers differ too.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
@@ -22,58 +26,238 @@ PI_STYLE: dict[str, Any] = {"color": COLORS[1], "marker": "s"}
 LDA_STYLE: dict[str, Any] = {"color": COLORS[0], "marker": "o"}
 STYLE: Any = {
     "font.size": 9,
+    "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#dddddd",
     "legend.frameon": False,
     "svg.hashsalt": "elmlda",
     "svg.fonttype": "none",
 }
-FORMATS: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+LIGHT_INK, DARK_INK = "#e6e6e6", "#000000"
+DARK_STYLE: Any = {
+    **STYLE,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "grid.color": "#444444",
+    **dict.fromkeys(
+        ["text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"], LIGHT_INK
+    ),
+}
+THEMES = {"light": STYLE, "dark": DARK_STYLE}
+METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+SPREAD_FANOUTS = (1, 2, 5, 10, 20)
+MOST_DIGITS = 200
+
+Plot = Callable[[Figure], None]
 
 
-def plot_sweep(table: pd.DataFrame, stem: Path, beside_paper: bool) -> list[Path]:
+def render(plot: Plot, suffix: str, theme: str = "light") -> bytes:
+    """The file's content; `plot` draws on an empty figure and may change its size."""
+    with mpl.rc_context(THEMES[theme]):
+        figure = Figure(figsize=(6.0, 3.6), layout="constrained")
+        plot(figure)
+        content = io.BytesIO()
+        figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
+    return content.getvalue()
+
+
+def plot_sweep(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
     """Fig. 1: error rate over fan-out, both methods; `table` is `tabulate_sweep`'s."""
-    with _axes(stem) as (axes, paths):
-        for method, style in (("pi", PI_STYLE), ("lda", LDA_STYLE)):
-            x, y = table["fanout"], table[f"{method}_error_percent"]
-            half = table[f"{method}_interval"].fillna(0)
-            axes.plot(x, y, label=f"{method.upper()}-ELM", markersize=3, lw=1.2, **style)
-            axes.fill_between(x, y - half, y + half, color=style["color"], alpha=0.25, lw=0)
-            if beside_paper:
-                theirs = table[f"paper_{method}_error_percent"]
-                axes.scatter(
-                    x, theirs, s=42, facecolors="none", edgecolors=style["color"],
-                    marker=style["marker"], label=f"{method.upper()}-ELM, the paper", zorder=3,
-                )  # fmt: skip
-        axes.set(xlabel="Fan-out (hidden units for each input)", ylabel="Test error rate (%)")
-        axes.set_title(_title("Error rate over fan-out", table["repeats"]), fontsize=9)
-        axes.set_ylim(bottom=0)
-        axes.legend()
-    return paths
-
-
-def plot_ensemble(table: pd.DataFrame, stem: Path, beside_paper: bool) -> list[Path]:
-    """Fig. 2: error rate over ensemble number; `table` is `tabulate_ensemble`'s."""
-    with _axes(stem) as (axes, paths):
-        ordered = sorted(table.groupby("combine"), key=lambda group: group[0] != "mean")
-        for (scheme, rows), color in zip(ordered, COLORS, strict=False):
-            sizes, rates = rows["size"], rows["error_percent"]
-            axes.plot(sizes, rates, "o-", ms=3, lw=1.2, color=color, label=scheme)
-            if color == COLORS[0]:  # bands of several schemes would hide each other
-                half = rows["interval"].fillna(0)
-                axes.fill_between(sizes, rates - half, rates + half, color=color, alpha=0.25, lw=0)
+    axes = _axes_over_fanout(figure)
+    for method, style in (("pi", PI_STYLE), ("lda", LDA_STYLE)):
+        label = f"{method.upper()}-ELM"
+        rates, half = table[f"{method}_error_percent"], table[f"{method}_interval"]
+        _plot_band(axes, table["fanout"], rates, half, style, label)
         if beside_paper:
-            stated = paper.ENSEMBLE_ERROR_PERCENT
-            axes.scatter(
-                list(stated), list(stated.values()), s=60, facecolors="none", edgecolors="black",
-                marker="D", label="mean, the paper", zorder=3,
-            )  # fmt: skip
-        axes.set(xlabel="Networks in the ensemble", ylabel="Test error rate (%)")
-        axes.set_title(_title("Combining LDA-ELM networks", table["repeats"]), fontsize=9)
+            theirs = table[f"paper_{method}_error_percent"]
+            _plot_papers(axes, table["fanout"], theirs, style, f"{label}, the paper")
+    axes.set(ylabel="Test error rate (%)", title=_title("Error rate over fan-out", table["repeats"]))
+    axes.set_ylim(bottom=0)
+    axes.legend()
+
+
+def plot_ensemble(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+    """Fig. 2: error rate over ensemble number; `table` is `tabulate_ensemble`'s."""
+    axes = figure.subplots()
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    ordered = sorted(table.groupby("combine"), key=lambda group: group[0] != "mean")
+    for i, (scheme, rows) in enumerate(ordered):
+        style = {"color": COLORS[i % len(COLORS)], "marker": "o"}
+        half = rows["interval"] if i == 0 else 0 * rows["interval"]  # bands would hide each other
+        _plot_band(axes, rows["size"], rows["error_percent"], half, style, str(scheme))
+    if beside_paper:
+        stated = pd.Series(paper.ENSEMBLE_ERROR_PERCENT)
+        style = {"color": mpl.rcParams["text.color"], "marker": "D"}
+        _plot_papers(axes, pd.Series(stated.index), stated, style, "mean, the paper")
+    axes.set(xlabel="Networks in the ensemble", ylabel="Test error rate (%)")
+    axes.set_title(_title("Combining LDA-ELM networks", table["repeats"]))
+    axes.legend()
+
+
+def plot_improvement(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+    """What LDA-ELM's error rate is lower by, over fan-out; `table` is `tabulate_sweep`'s."""
+    axes = _axes_over_fanout(figure)
+    fanouts, half = table["fanout"], table["improvement_interval"].fillna(0)
+    axes.axhline(0, color=mpl.rcParams["axes.edgecolor"], lw=0.8)
+    axes.errorbar(
+        fanouts, table["improvement_percent"], half, fmt="o", ms=4, lw=1.2, capsize=2.5,
+        color=COLORS[0], label="elmlda",
+    )  # fmt: skip
+    if beside_paper:
+        style = {"color": COLORS[1], "marker": "s"}
+        _plot_papers(axes, fanouts, table["paper_improvement_percent"], style, "the paper")
         axes.legend()
-    return paths
+    axes.set(ylabel="LDA-ELM better by (%)")
+    axes.set_title(_title("Improvement over PI-ELM", table["repeats"]))
+
+
+def plot_spread(figure: Figure, rates: dict[int, FloatArray]) -> None:
+    """Every repeat's error rates, at some fan-outs.
+
+    Parameters
+    ----------
+    rates : fan-out -> n_repeats × 2 (PI, LDA) in per cent
+    """
+    all_axes = figure.subplots(1, len(rates), squeeze=False)[0]
+    for axes, (fanout, both) in zip(all_axes, rates.items(), strict=True):
+        # The same shift for both methods of a repeat, so that pairs can be found.
+        shift = np.random.default_rng(0).uniform(-0.22, 0.22, len(both))
+        for place, style in enumerate((PI_STYLE, LDA_STYLE)):
+            axes.scatter(
+                place + shift, both[:, place], s=7, alpha=0.6, linewidths=0, rasterized=True, **style
+            )
+            axes.hlines(
+                both[:, place].mean(), place - 0.34, place + 0.34,
+                color=mpl.rcParams["text.color"], lw=1.2,
+            )  # fmt: skip
+        axes.set_xticks([0, 1], ["PI", "LDA"])
+        axes.set_xlim(-0.5, 1.5)
+        axes.grid(visible=False, axis="x")
+        axes.set_title(f"fan-out {fanout}")
+    all_axes[0].set_ylabel("Test error rate (%)")
+    figure.suptitle(f"Each of {_count(len(next(iter(rates.values()))))}, and the mean", fontsize=9)
+
+
+def plot_timing(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+    """Table 2 as a figure: seconds over fan-out, both logarithmic; `table` is `tabulate_timing`'s."""
+    axes = figure.subplots()
+    fanouts = table["fanout"]
+    none = pd.Series(0.0, index=table.index)
+    both_style = {"color": COLORS[2], "marker": "^"}
+    _plot_band(axes, fanouts, table["pi_seconds"], none, PI_STYLE, "PI-ELM")
+    _plot_band(axes, fanouts, table["lda_seconds"], none, LDA_STYLE, "LDA-ELM")
+    _plot_band(axes, fanouts, table["both_seconds"], none, both_style, "both in one pass")
+    if beside_paper:
+        _plot_papers(axes, fanouts, table["paper_pi_seconds"], PI_STYLE, "PI-ELM, the paper")
+        _plot_papers(axes, fanouts, table["paper_lda_seconds"], LDA_STYLE, "LDA-ELM, the paper")
+    axes.set(xscale="log", yscale="log", xlabel="Fan-out", ylabel="Seconds")
+    axes.xaxis.set_major_locator(FixedLocator([n for n in (1, 2, 3, 5, 10, 20) if n <= fanouts.max()]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.set_title("Training and testing one network")
+    axes.legend()
+
+
+def plot_confusion(figure: Figure, confusion: IntArray, classes: Sequence[str], title: str) -> None:
+    """Which classes are taken for which.
+
+    Parameters
+    ----------
+    confusion : n_classes × n_classes counts, a row for each true class
+    """
+    n = len(classes)
+    figure.set_size_inches(5.2, 4.8)
+    axes = figure.subplots()
+    wrong = np.where(np.eye(n, dtype=bool), 0, confusion)
+    colors = mpl.colors.LinearSegmentedColormap.from_list("wrong", ["#ffffff", COLORS[1]])
+    most = max(int(wrong.max()), 1)
+    axes.imshow(wrong, cmap=colors, vmin=0, vmax=most)
+    for row in range(n):
+        for column in range(n):
+            count = int(confusion[row, column])
+            if count:
+                weight = "normal" if row != column else "bold"
+                axes.text(
+                    column, row, f"{count:,}", ha="center", va="center", fontsize=8,
+                    color=DARK_INK, fontweight=weight,
+                )  # fmt: skip
+    axes.set_xticks(range(n), classes)
+    axes.set_yticks(range(n), classes)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.set(xlabel="Chosen", ylabel="True class", title=title)
+
+
+def plot_mistakes(
+    figure: Figure,
+    mistakes: Sequence[MistakeRecord],
+    images: RealArray,
+    classes: Sequence[str],
+    title: str,
+) -> None:
+    """The images that were taken for something else, true class → chosen class.
+
+    Parameters
+    ----------
+    images : n_mistakes × height × width, in the order of `mistakes`
+    """
+    n_shown = min(len(mistakes), MOST_DIGITS)
+    n_columns = min(14, n_shown)
+    n_rows = -(-n_shown // n_columns)
+    height, width = images.shape[1:]
+    label_height = height // 2
+    # One picture for all: an axes for each image takes seconds.
+    mosaic = np.full((n_rows * (height + label_height), n_columns * (width + 4)), np.nan)
+    figure.set_size_inches(6.8, 0.4 + 6.8 * mosaic.shape[0] / mosaic.shape[1])
+    axes = figure.subplots()
+    for i in range(n_shown):
+        top, left = i // n_columns * (height + label_height), i % n_columns * (width + 4) + 2
+        mosaic[top + label_height : top + label_height + height, left : left + width] = images[i]
+        label = f"{classes[mistakes[i].label]}→{classes[mistakes[i].chosen]}"
+        center = left + width / 2, top + label_height - 1
+        axes.text(*center, label, fontsize=6.5, ha="center", va="bottom")
+    axes.imshow(mosaic, cmap="gray_r", interpolation="nearest")
+    axes.axis("off")
+    figure.suptitle(title, fontsize=9)
+
+
+def _axes_over_fanout(figure: Figure) -> Axes:
+    axes = figure.subplots()
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    axes.set_xlabel("Fan-out (hidden units for each input)")
+    return axes
+
+
+def _plot_band(
+    axes: Axes,
+    x: pd.Series[Any],
+    y: pd.Series[float],
+    half: pd.Series[float],
+    style: dict[str, Any],
+    label: str,
+) -> None:
+    """A line with its interval; a half-width that is not known or zero has no band."""
+    axes.plot(x, y, label=label, markersize=3, lw=1.2, **style)
+    if half.fillna(0).any():
+        half = half.fillna(0)
+        axes.fill_between(x, y - half, y + half, color=style["color"], alpha=0.25, lw=0)
+
+
+def _plot_papers(
+    axes: Axes, x: pd.Series[Any], y: pd.Series[float], style: dict[str, Any], label: str
+) -> None:
+    """The paper's points: large, hollow."""
+    axes.scatter(
+        x, y, s=42, facecolors="none", edgecolors=style["color"], marker=style["marker"],
+        label=label, zorder=3,
+    )  # fmt: skip
 
 
 def _title(what: str, repeats: pd.Series[int]) -> str:
@@ -84,14 +268,5 @@ def _title(what: str, repeats: pd.Series[int]) -> str:
     return f"{what}, mean of {count} repeats with 95 % interval"
 
 
-@contextmanager
-def _axes(stem: Path) -> Iterator[tuple[Axes, list[Path]]]:
-    """Axes to draw on; afterwards the figure is saved in every format."""
-    paths = [stem.with_suffix(f".{suffix}") for suffix in FORMATS]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.0, 3.6), layout="constrained")
-        axes = figure.subplots()
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        yield axes, paths
-        for path, metadata in zip(paths, FORMATS.values(), strict=True):
-            figure.savefig(path, dpi=200, metadata=metadata)
+def _count(n: int) -> str:
+    return "one repeat" if n == 1 else f"{n} repeats"

@@ -2,44 +2,211 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from elmlda.datasets.catalogue import MNIST_SHA256
-from elmlda.errors import ElmldaError
-from elmlda.experiments import ensemble, sweep, timing
-from elmlda.report.figures import plot_ensemble, plot_sweep
-from elmlda.report.tables import tabulate_ensemble, tabulate_sweep, tabulate_timing
-from elmlda.store import RecordFile, read_manifest, write_atomically
+from elmlda.report.claims import Claim, judge_claims, tabulate_claims
+from elmlda.report.figures import (
+    MOST_DIGITS,
+    SPREAD_FANOUTS,
+    plot_confusion,
+    plot_ensemble,
+    plot_improvement,
+    plot_mistakes,
+    plot_spread,
+    plot_sweep,
+    plot_timing,
+)
+from elmlda.report.files import write_csv, write_figure, write_text
+from elmlda.report.page import (
+    PageFigure,
+    Section,
+    build_context,
+    describe_ensemble,
+    describe_sweep,
+    describe_timing,
+    render_html,
+    render_markdown,
+)
+from elmlda.report.records import RunRecords, count_confusion, read_run
+from elmlda.report.tables import (
+    AS_PRINTED,
+    pivot_rates,
+    tabulate_as_printed,
+    tabulate_ensemble,
+    tabulate_sweep,
+    tabulate_timing,
+)
+
+FORMATS = ("csv", "figures", "md", "html")
 
 
-def write_report(folder: Path) -> list[Path]:
-    """Write the run's tables and figures into its folder, for the records that it has."""
-    manifest = read_manifest(folder)
-    if manifest is None:
-        raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
-    is_mnist = manifest["run"].get("sha256") == MNIST_SHA256
-    sweep_records = RecordFile(folder / sweep.FILE, sweep.SweepRecord).read()
-    ensemble_records = RecordFile(folder / ensemble.FILE, ensemble.EnsembleRecord).read()
-    timing_records = RecordFile(folder / timing.FILE, timing.TimingRecord).read()
-    if not (sweep_records or ensemble_records or timing_records):
-        raise ElmldaError(f"{folder}: no records yet. Run elmlda sweep --out {folder} first.")
-    paths = []
-    if sweep_records:
-        table = tabulate_sweep(sweep_records)
-        paths += [_write_csv(table, folder / "table1.csv")]
-        paths += plot_sweep(table, folder / "fig1", beside_paper=is_mnist)
-    if timing_records:
-        paths += [_write_csv(tabulate_timing(timing_records), folder / "table2.csv")]
-    if ensemble_records:
-        table = tabulate_ensemble(ensemble_records)
-        n_hidden = manifest["experiments"].get("ensemble", {}).get("n_hidden")
-        paths += [_write_csv(table, folder / "ensemble_table.csv")]
-        paths += plot_ensemble(table, folder / "fig2", beside_paper=is_mnist and n_hidden == 15680)
-    return paths
+@dataclass(frozen=True)
+class WrittenReport:
+    """What was found, and where it was written."""
+
+    run: RunRecords
+    claims: list[Claim]
+    paths: list[Path]
 
 
-def _write_csv(table: pd.DataFrame, path: Path) -> Path:
-    write_atomically(path, table.to_csv(index=False, float_format="%.4f").encode())
-    return path
+def write_report(folder: Path, formats: Collection[str] = FORMATS) -> WrittenReport:
+    """Write the run's tables, figures and pages into its folder, for the records that it has."""
+    run = read_run(folder)
+    ensemble = run.ensemble if run.is_papers_ensemble else []
+    claims = judge_claims(run.sweep, run.timing, ensemble) if run.is_papers_data else []
+    tables = _tabulate(run, claims)
+    sections = list(_make_sections(run, tables))
+    paths: list[Path] = []
+    if "csv" in formats:
+        paths += [write_csv(table, folder / f"{name}.csv") for name, table in tables.items()]
+    if "figures" in formats:
+        for figure in (figure for section in sections for figure in section.figures):
+            paths += write_figure(figure.plot, folder / figure.name)
+    context = build_context(run, claims, sections)
+    if "md" in formats:
+        paths.append(write_text(render_markdown(context), folder / "report.md"))
+    if "html" in formats:
+        paths.append(write_text(render_html(context), folder / "report.html"))
+    return WrittenReport(run, claims, paths)
+
+
+def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFrame]:
+    """Name of the CSV file -> its table."""
+    tables: dict[str, pd.DataFrame] = {}
+    if run.sweep:
+        tables["table1"] = tabulate_sweep(run.sweep)
+    if run.timing:
+        tables["table2"] = tabulate_timing(run.timing)
+    if run.is_papers_data:
+        for name in AS_PRINTED.keys() & tables.keys():
+            tables[f"{name}_as_printed"] = tabulate_as_printed(tables[name], AS_PRINTED[name])
+    if run.ensemble:
+        tables["ensemble_table"] = tabulate_ensemble(run.ensemble)
+    if claims:
+        tables["claims"] = tabulate_claims(claims)
+    return tables
+
+
+def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator[Section]:
+    beside = run.is_papers_data
+    if "table1" in tables:
+        table = tables["table1"]
+        yield Section(
+            "table1",
+            "Table 1 and Fig. 1: error rate over fan-out",
+            describe_sweep(table, beside),
+            list(_sweep_figures(run, table, beside)),
+            SWEEP_NOTE + (PAPER_NOTE if beside else ""),
+        )
+    if "ensemble_table" in tables:
+        table = tables["ensemble_table"]
+        yield Section(
+            "ensemble",
+            "Fig. 2: combining networks",
+            describe_ensemble(table, run.is_papers_ensemble),
+            list(_ensemble_figures(run, table)),
+        )
+    if "table2" in tables and not tables["table2"].empty:
+        table = tables["table2"]
+        yield Section(
+            "table2",
+            "Table 2: training and test times",
+            describe_timing(table, beside),
+            [
+                PageFigure(
+                    "times",
+                    "Seconds over fan-out for PI-ELM, LDA-ELM and both from one pass",
+                    "Training and testing one network from scratch, medians. The paper's times are of "
+                    "a laptop of 2012, so only the shape and LDA's extra cost can be compared.",
+                    partial(plot_timing, table=table, beside_paper=beside),
+                )
+            ],
+            TIMING_NOTE,
+        )
+
+
+SWEEP_NOTE = (
+    "± is half the 95 % interval of the mean. Better by: 100·(PI − LDA)/PI of the means. "
+    "PI − LDA: mean of the repeats' own differences, with Wilcoxon's signed-rank test."
+)
+PAPER_NOTE = (
+    " Distance: ours minus the paper's in standard errors of that difference; the paper gives no "
+    "spread, so its 200 repeats are taken to vary like ours."
+)
+TIMING_NOTE = (
+    "LDA extra: median of each repeat's LDA-ELM/PI-ELM − 1, which carries the machine's noise. LDA's "
+    "own part: the time that only LDA-ELM needs, measured inside its own run, in per cent of the rest."
+)
+
+
+def _sweep_figures(run: RunRecords, table: pd.DataFrame, beside: bool) -> Iterator[PageFigure]:
+    papers = "; hollow markers are the paper's" if beside else ""
+    yield PageFigure(
+        "fig1",
+        "Test error rate over fan-out for PI-ELM and LDA-ELM",
+        f"Error rate over fan-out, with the 95 % interval of the mean{papers}.",
+        partial(plot_sweep, table=table, beside_paper=beside),
+    )
+    yield PageFigure(
+        "improvement",
+        "What LDA-ELM's error rate is lower by in per cent, over fan-out",
+        f"What LDA-ELM's error rate is lower by, with 95 % intervals{papers}.",
+        partial(plot_improvement, table=table, beside_paper=beside),
+    )
+    rates = {
+        fanout: pivot_rates(run.sweep, (fanout,))[:, 0]
+        for fanout in SPREAD_FANOUTS
+        if fanout in set(table["fanout"])
+    }
+    if rates:
+        yield PageFigure(
+            "spread",
+            f"Error rates of every repeat at fan-outs {', '.join(map(str, rates))}",
+            "Every repeat's error rates at some fan-outs; a repeat's two points have the same place.",
+            partial(plot_spread, rates=rates),
+        )
+
+
+def _ensemble_figures(run: RunRecords, table: pd.DataFrame) -> Iterator[PageFigure]:
+    beside = run.is_papers_ensemble
+    yield PageFigure(
+        "fig2",
+        "Test error rate over the number of networks in the ensemble",
+        "Error rate over the number of combined networks"
+        + ("; hollow markers are the paper's stated values." if beside else "."),
+        partial(plot_ensemble, table=table, beside_paper=beside),
+    )
+    mistakes, dataset = run.best_mistakes(), run.dataset
+    if mistakes is None or dataset is None or run.best_ensemble is None:
+        return
+    _, size, scheme = run.best_ensemble
+    n_test = len(dataset.test.labels)
+    which = f"best ensemble of {size} ({scheme}): {len(mistakes)} errors of {n_test:,}"
+    confusion = count_confusion(mistakes, dataset.test.labels, dataset.n_classes)
+    yield PageFigure(
+        "confusion",
+        f"Confusion matrix of the {which}",
+        "Rows are true classes, columns what was chosen; the colour is of errors only.",
+        partial(plot_confusion, confusion=confusion, classes=dataset.classes, title=f"The {which}"),
+    )
+    if dataset.image_shape and mistakes:
+        shown = sorted(mistakes, key=lambda mistake: -mistake.posterior)
+        images = dataset.test.inputs[[mistake.sample for mistake in shown]]
+        which = "All" if len(mistakes) <= MOST_DIGITS else f"{MOST_DIGITS} of the"
+        yield PageFigure(
+            "mistakes",
+            f"Images of the {min(len(mistakes), MOST_DIGITS)} test samples that it gets wrong",
+            "What the best ensemble gets wrong, true class → chosen class, the surest first.",
+            partial(
+                plot_mistakes,
+                mistakes=shown,
+                images=images.reshape(-1, *dataset.image_shape),
+                classes=dataset.classes,
+                title=f"{which} {len(mistakes)} mistakes, the surest first",
+            ),
+        )

@@ -3,60 +3,147 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy import stats
 
 from elmlda import paper
+from elmlda.arrays import FloatArray
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import METHODS, TimingRecord
+from elmlda.report.estimates import estimate_mean, estimate_statistic
+
+ROUNDING = 0.01 / np.sqrt(12)
+"""Standard deviation of what rounding to two decimals takes away."""
 
 
 def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
     """Table 1: a row for each hidden size, error rates in per cent, the paper's beside ours.
 
-    The paper's columns are empty at sizes that it does not have. `…_interval` is half the width of
-    the 95 % interval of the mean (Student's t over repeats), empty for a single repeat.
+    Columns
+    -------
+    …_interval : half the width of the 95 % interval of the mean, empty for a single repeat
+    …_sd : standard deviation over repeats
+    improvement_percent : 100·(PI - LDA)/PI of the means, as the paper computes it
+    difference : PI - LDA in percentage points, mean of the repeats' own differences
+    wilcoxon_p : two-sided p of Wilcoxon's signed-rank test of those differences
+    paper_… : the paper's, empty at sizes that it does not have
+    …_distance : ours minus the paper's in standard errors of that difference. The paper gives no
+        spread: its 200 repeats are taken to vary like ours, and its rounding counts.
     """
     frame = pd.DataFrame([vars(record) for record in records])
-    return pd.DataFrame([_row(rows) for _, rows in frame.groupby("n_hidden")])
+    return pd.DataFrame([_sweep_row(rows) for _, rows in frame.groupby("n_hidden")])
 
 
-def _row(rows: pd.DataFrame) -> dict[str, float]:
+def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
     fanout = rows["fanout"].iloc[0]
-    pi, lda = (100 * rows[f"{method}_errors"] / rows["n_test"] for method in ("pi", "lda"))
+    pi, lda = ((100 * rows[f"{method}_errors"] / rows["n_test"]).to_numpy() for method in ("pi", "lda"))
+    improvement = estimate_statistic(improvement_percent, np.column_stack([pi, lda]))
+    difference = estimate_mean(pi - lda)
     return {
-        "fanout": fanout,
+        "fanout": int(fanout) if fanout == int(fanout) else fanout,
         "n_hidden": rows["n_hidden"].iloc[0],
         "repeats": len(rows),
-        "pi_error_percent": pi.mean(),
-        "pi_interval": half_interval(pi.to_numpy()),
-        "lda_error_percent": lda.mean(),
-        "lda_interval": half_interval(lda.to_numpy()),
-        "improvement_percent": 100 * (pi.mean() - lda.mean()) / pi.mean() if pi.any() else np.nan,
+        **_rate("pi", pi),
+        **_rate("lda", lda),
+        "improvement_percent": improvement.value,
+        "improvement_interval": improvement.half,
+        "difference": difference.value,
+        "difference_interval": difference.half,
+        "wilcoxon_p": _signed_rank_p(pi - lda),
         "paper_pi_error_percent": paper.PI_ERROR_PERCENT.get(fanout, np.nan),
         "paper_lda_error_percent": paper.LDA_ERROR_PERCENT.get(fanout, np.nan),
         "paper_improvement_percent": paper.IMPROVEMENT_PERCENT.get(fanout, np.nan),
+        "pi_distance": _distance(pi, paper.PI_ERROR_PERCENT.get(fanout, np.nan)),
+        "lda_distance": _distance(lda, paper.LDA_ERROR_PERCENT.get(fanout, np.nan)),
     }
+
+
+def _rate(method: str, percent: FloatArray) -> dict[str, float]:
+    mean = estimate_mean(percent)
+    return {
+        f"{method}_error_percent": mean.value,
+        f"{method}_interval": mean.half,
+        f"{method}_sd": float(np.std(percent, ddof=1)) if len(percent) > 1 else np.nan,
+    }
+
+
+def improvement_percent(rates: FloatArray) -> float:
+    """100·(PI - LDA)/PI of the mean rates: n_repeats × (PI, LDA) in, NaN if PI makes no error."""
+    pi, lda = rates.mean(axis=0)
+    return float(100 * (pi - lda) / pi) if pi > 0 else float("nan")
+
+
+def _signed_rank_p(differences: FloatArray) -> float:
+    """NaN where all differences are zero, or there is only one: that tells nothing."""
+    if len(differences) < 2 or not differences.any():
+        return float("nan")
+    # Ties and zeros among counts rule the exact distribution out.
+    return float(stats.wilcoxon(differences, method="approx").pvalue)
+
+
+def _distance(percent: FloatArray, printed: float) -> float:
+    if len(percent) < 2:
+        return float("nan")
+    variance = np.var(percent, ddof=1)
+    error = np.sqrt(variance / len(percent) + variance / paper.REPEATS + ROUNDING**2)
+    return float((percent.mean() - printed) / error)
+
+
+def tabulate_as_printed(table: pd.DataFrame, rows: dict[str, str]) -> pd.DataFrame:
+    """A table in the paper's layout: its thirteen fan-outs as columns, ours and the paper's as rows.
+
+    Parameters
+    ----------
+    table : `tabulate_sweep`'s or `tabulate_timing`'s
+    rows : name of the row -> column of the table
+    """
+    by_fanout = table.set_index("fanout").reindex(list(paper.FANOUTS))
+    printed = by_fanout[list(rows.values())].T
+    printed.index = pd.Index(list(rows), name="fan-out")
+    return printed.reset_index()
+
+
+AS_PRINTED = {
+    "table1": {
+        "PI-ELM": "pi_error_percent",
+        "PI-ELM, the paper": "paper_pi_error_percent",
+        "LDA-ELM": "lda_error_percent",
+        "LDA-ELM, the paper": "paper_lda_error_percent",
+        "% improvement": "improvement_percent",
+        "% improvement, the paper": "paper_improvement_percent",
+    },
+    "table2": {
+        "PI-ELM": "pi_seconds",
+        "PI-ELM, the paper": "paper_pi_seconds",
+        "LDA-ELM": "lda_seconds",
+        "LDA-ELM, the paper": "paper_lda_seconds",
+        "both in one pass": "both_seconds",
+    },
+}
+"""Rows of the tables in the paper's layout -> columns of ours."""
 
 
 def tabulate_ensemble(records: Sequence[EnsembleRecord]) -> pd.DataFrame:
     """Fig. 2: a row for each ensemble size and scheme, error rates in per cent."""
     frame = pd.DataFrame([vars(record) for record in records])
     frame["percent"] = 100 * frame["errors"] / frame["n_test"]
-    rows = [
-        {
-            "size": size,
-            "combine": combine,
-            "repeats": len(rates),
-            "error_percent": rates.mean(),
-            "interval": half_interval(rates.to_numpy()),
-        }
-        for (size, combine), rates in frame.groupby(["size", "combine"])["percent"]
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        [
+            {
+                "size": size,
+                "combine": combine,
+                "repeats": len(rates),
+                "error_percent": rates.mean(),
+                "interval": estimate_mean(rates.to_numpy()).half,
+                "best_percent": rates.min(),
+            }
+            for (size, combine), rates in frame.groupby(["size", "combine"])["percent"]
+        ]
+    )
 
 
 def tabulate_timing(records: Sequence[TimingRecord]) -> pd.DataFrame:
@@ -68,16 +155,24 @@ def tabulate_timing(records: Sequence[TimingRecord]) -> pd.DataFrame:
     lacks, in per cent of the rest, which a noisy machine can't move. The paper's columns are empty
     at sizes that it does not have.
     """
-    frame = pd.DataFrame([vars(record) for record in records])
-    index = ["repeat", "fanout", "n_hidden"]
-    seconds = frame.pivot(index=index, columns="method", values="seconds")
-    lda = frame[frame["method"] == "lda"].set_index(index)
-    seconds["lda_part_percent"] = 100 * lda["lda"] / (lda["seconds"] - lda["lda"])
-    complete = seconds.reindex(columns=[*METHODS, "lda_part_percent"]).dropna().reset_index()
+    complete = pair_timings(records)
     return pd.DataFrame([_timing_row(rows) for _, rows in complete.groupby("n_hidden")])
 
 
-def _timing_row(rows: pd.DataFrame) -> dict[str, float]:
+def pair_timings(records: Sequence[TimingRecord]) -> pd.DataFrame:
+    """A row for each repeat and size that has every method: their seconds, what LDA takes more."""
+    columns = list(TimingRecord.__dataclass_fields__)
+    frame = pd.DataFrame([vars(record) for record in records], columns=columns)
+    index = ["repeat", "fanout", "n_hidden"]
+    seconds = frame.pivot(index=index, columns="method", values="seconds")
+    seconds = seconds.reindex(columns=list(METHODS))
+    seconds["overhead_percent"] = 100 * (seconds["lda"] / seconds["pi"] - 1)
+    lda = frame[frame["method"] == "lda"].set_index(index)
+    seconds["lda_part_percent"] = 100 * lda["lda"] / (lda["seconds"] - lda["lda"])
+    return seconds.dropna().reset_index()
+
+
+def _timing_row(rows: pd.DataFrame) -> dict[str, Any]:
     fanout = rows["fanout"].iloc[0]
     paper_pi, paper_lda = (
         seconds.get(fanout, np.nan) for seconds in (paper.PI_SECONDS, paper.LDA_SECONDS)
@@ -87,7 +182,7 @@ def _timing_row(rows: pd.DataFrame) -> dict[str, float]:
         "n_hidden": rows["n_hidden"].iloc[0],
         "repeats": len(rows),
         **{f"{method}_seconds": rows[method].median() for method in METHODS},
-        "overhead_percent": (100 * (rows["lda"] / rows["pi"] - 1)).median(),
+        "overhead_percent": rows["overhead_percent"].median(),
         "lda_part_percent": rows["lda_part_percent"].median(),
         "paper_pi_seconds": paper_pi,
         "paper_lda_seconds": paper_lda,
@@ -95,10 +190,28 @@ def _timing_row(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def half_interval(values: np.ndarray, level: float = 0.95) -> float:
-    """Half the width of the interval of the mean, by Student's t; NaN for a single value."""
-    if len(values) < 2:
-        return float("nan")
-    # scipy.stats has the same, but takes as long to import as a small run takes to compute.
-    standard_error = np.std(values, ddof=1) / np.sqrt(len(values))
-    return float(standard_error * stdtrit(len(values) - 1, (1 + level) / 2))
+def pivot_rates(records: Sequence[SweepRecord], fanouts: Sequence[float]) -> FloatArray:
+    """Rates in per cent of the repeats that have all these fan-outs, in the order of the repeats.
+
+    Returns
+    -------
+    rates : n_repeats × n_fanouts × 2 (PI, LDA)
+    """
+    found: dict[int, dict[float, tuple[float, float]]] = {}
+    for record in records:
+        rates = 100 * record.pi_errors / record.n_test, 100 * record.lda_errors / record.n_test
+        found.setdefault(record.repeat, {})[record.fanout] = rates
+    complete = [rates for _, rates in sorted(found.items()) if rates.keys() >= set(fanouts)]
+    rows = [[rates[fanout] for fanout in fanouts] for rates in complete]
+    return np.array(rows, np.float64).reshape(-1, len(fanouts), 2)
+
+
+def pivot_ensemble(records: Sequence[EnsembleRecord], sizes: Sequence[int], combine: str) -> FloatArray:
+    """Rates in per cent of the repeats that have all these sizes: n_repeats × n_sizes."""
+    found: dict[int, dict[int, float]] = {}
+    for record in records:
+        if record.combine == combine:
+            found.setdefault(record.repeat, {})[record.size] = 100 * record.errors / record.n_test
+    complete = [rates for _, rates in sorted(found.items()) if rates.keys() >= set(sizes)]
+    rows = [[rates[size] for size in sizes] for rates in complete]
+    return np.array(rows, np.float64).reshape(-1, len(sizes))

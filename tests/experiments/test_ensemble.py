@@ -93,8 +93,9 @@ def test_an_empty_folder_gives_the_same_records(elmlda, tmp_path):
         "2",
         out="jobs",
     )
-    files = [(tmp_path / out / "ensemble.csv").read_text() for out in ("with", "without", "jobs")]
-    assert files[0] == files[1] == files[2]
+    for name in ("ensemble.csv", "mistakes.csv"):
+        files = [(tmp_path / out / name).read_text() for out in ("with", "without", "jobs")]
+        assert files[0] == files[1] == files[2]
 
 
 def test_every_scheme_and_size_by_hand(elmlda, clouds, tmp_path):
@@ -112,7 +113,21 @@ def test_every_scheme_and_size_by_hand(elmlda, clouds, tmp_path):
         combined = combine_posteriors(members, row["combine"])[-1]
         if row["combine"] == "mean":
             assert (combined.argmax(axis=1) == members.mean(axis=0, dtype=float).argmax(axis=1)).all()
-        assert int(row["errors"]) == (combined.argmax(axis=1) != labels).sum()
+        wrong = np.flatnonzero(combined.argmax(axis=1) != labels)
+        assert int(row["errors"]) == len(wrong)
+        if row["size"] == "3":
+            mistakes = [
+                mistake
+                for mistake in read_csv(tmp_path / "run/mistakes.csv")
+                if (mistake["repeat"], mistake["combine"]) == (row["repeat"], row["combine"])
+            ]
+            assert [int(mistake["sample"]) for mistake in mistakes] == wrong.tolist()
+            for mistake, i in zip(mistakes, wrong, strict=True):
+                chosen = combined[i].argmax()
+                assert (int(mistake["label"]), int(mistake["chosen"])) == (labels[i], chosen)
+                assert float(mistake["posterior"]) == pytest.approx(combined[i, chosen], rel=1e-5)
+                right = combined[i, labels[i]]
+                assert float(mistake["label_posterior"]) == pytest.approx(right, rel=1e-5)
 
 
 def test_a_scheme_and_repeats_can_be_added_later(elmlda, tmp_path):
@@ -121,6 +136,22 @@ def test_a_scheme_and_repeats_can_be_added_later(elmlda, tmp_path):
     keys = [(r["repeat"], r["size"], r["combine"]) for r in read_csv(tmp_path / "run/ensemble.csv")]
     expected = [("0", s, c) for s in "12" for c in ("mean", "vote")] + [("1", s, "vote") for s in "12"]
     assert keys == expected
+    ensembles = {(r["repeat"], r["combine"]) for r in read_csv(tmp_path / "run/mistakes.csv")}
+    assert ensembles == {("0", "mean"), ("0", "vote"), ("1", "vote")}
+
+
+@pytest.mark.parametrize("lost", ["all", "last"])
+def test_mistakes_that_were_lost_are_found_again(elmlda, tmp_path, lost):
+    options = ("ensemble", "--n", "2", "--fanout", "2", "--repeats", "2")
+    elmlda(*options)
+    path = tmp_path / "run/mistakes.csv"
+    whole = path.read_text()
+    if lost == "all":
+        path.unlink()
+    else:
+        path.write_text("".join(whole.splitlines(keepends=True)[:-1]))
+    elmlda(*options)
+    assert path.read_text() == whole
 
 
 def test_another_n_is_refused_and_nothing_changes(elmlda, tmp_path):
@@ -190,8 +221,8 @@ def test_killed_at_any_moment_it_ends_the_same(elmlda, clouds, tmp_path):
         n_killed += process.wait() == -signal.SIGKILL
     assert n_killed > 2
     elmlda("ensemble", *options)
-    names = ("run/ensemble.csv", "undisturbed/ensemble.csv")
-    assert (tmp_path / names[0]).read_text() == (tmp_path / names[1]).read_text()
+    for name in ("ensemble.csv", "mistakes.csv"):
+        assert (tmp_path / "run" / name).read_text() == (tmp_path / "undisturbed" / name).read_text()
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def dataset(make_dataset):
 @pytest.fixture
 def clouds(monkeypatch, dataset):
     """The small dataset by its name, for jobs of this process."""
-    monkeypatch.setattr(network, "load_dataset", lambda name, data_dir: {"clouds": dataset}[name])
+    monkeypatch.setattr(network, "load_dataset", lambda name, *_: {"clouds": dataset}[name])
     network._dataset.cache_clear()
     yield dataset
     network._dataset.cache_clear()

@@ -7,8 +7,16 @@ import pytest
 from scipy import stats
 
 from elmlda import paper
+from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
-from elmlda.report.tables import half_interval, tabulate_sweep
+from elmlda.report.tables import (
+    AS_PRINTED,
+    pivot_ensemble,
+    pivot_rates,
+    tabulate_as_printed,
+    tabulate_ensemble,
+    tabulate_sweep,
+)
 
 N_TEST = 400
 
@@ -79,13 +87,61 @@ def test_no_errors_at_all_have_no_improvement():
     assert math.isnan(row["improvement_percent"])
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
-def test_half_an_interval(level):
-    values = np.array([1.0, 2.0, 4.0, 8.0])
-    low, high = stats.t.interval(level, 3, values.mean(), stats.sem(values))
-    assert half_interval(values, level) == pytest.approx((high - low) / 2, rel=1e-12)
+@pytest.mark.parametrize("n_repeats", [3, 50])
+def test_differences_are_of_pairs(n_repeats):
+    pi, lda, records = made_up(784, n_repeats, seed=n_repeats)
+    (row,) = tabulate_sweep(records).to_dict("records")
+    differences = 100 * (np.array(pi) - np.array(lda)) / N_TEST
+    paired = stats.ttest_rel(pi, lda)
+    low, high = paired.confidence_interval(0.95)
+    assert row["difference"] == pytest.approx(differences.mean())
+    assert row["difference_interval"] == pytest.approx(100 * (high - low) / 2 / N_TEST)
+    assert row["wilcoxon_p"] == pytest.approx(stats.wilcoxon(pi, lda, method="approx").pvalue)
+    assert row["pi_sd"] == pytest.approx(100 * np.std(pi, ddof=1) / N_TEST)
+    assert row["lda_sd"] == pytest.approx(100 * np.std(lda, ddof=1) / N_TEST)
 
 
-def test_equal_values_have_an_interval_of_no_width():
-    assert half_interval(np.full(5, 2.5)) == 0
-    assert math.isnan(half_interval(np.array([2.5])))
+def test_distance_from_the_paper_in_standard_errors():
+    """By hand: rates 7.0, 7.25, 7.5 % have a variance of 1/16; the paper has 7.20 of 200."""
+    (row,) = tabulate_sweep([record(i, 784, 28 + i, 20) for i in range(3)]).to_dict("records")
+    error = math.sqrt(1 / 16 / 3 + 1 / 16 / 200 + 0.01**2 / 12)
+    assert row["pi_distance"] == pytest.approx((7.25 - 7.20) / error)
+    assert row["lda_distance"] == pytest.approx((5 - 6.84) / math.sqrt(0.01**2 / 12))
+
+
+def test_equal_methods_have_no_p():
+    (row,) = tabulate_sweep([record(i, 784, 20 + i, 20 + i) for i in range(3)]).to_dict("records")
+    assert (row["difference"], row["difference_interval"]) == (0, 0)
+    assert math.isnan(row["wilcoxon_p"])
+
+
+def test_as_printed_has_the_papers_columns_in_its_order():
+    records = [record(0, 784 * fanout, 40, 30) for fanout in (1, 3, 11, 20)]
+    printed = tabulate_as_printed(tabulate_sweep(records), AS_PRINTED["table1"])
+    assert list(printed.columns) == ["fan-out", *paper.FANOUTS]
+    printed = printed.set_index("fan-out")
+    assert printed.loc["PI-ELM", 1] == 10
+    assert printed.loc["PI-ELM, the paper", 1] == 7.20
+    assert printed.loc["% improvement", 20] == 25
+    assert printed.loc["PI-ELM", [2, 10]].isna().all()
+
+
+def test_pivots_leave_out_incomplete_repeats():
+    records = [record(0, 784, 40, 30), record(1, 784, 20, 10), record(1, 1568, 12, 8)]
+    np.testing.assert_array_equal(pivot_rates(records, (1,))[:, 0], [[10, 7.5], [5, 2.5]])
+    np.testing.assert_array_equal(pivot_rates(records, (1, 2)), [[[5, 2.5], [3, 2]]])
+    assert pivot_rates([], (1, 2)).shape == (0, 2, 2)
+    sizes = [
+        EnsembleRecord(r, s, c, 4 * s, 400) for r in (1, 0) for s in (1, 2) for c in ("mean", "max")
+    ]
+    np.testing.assert_array_equal(pivot_ensemble(sizes[:-2], (1, 2), "mean"), [[1, 2]])
+    assert pivot_ensemble([], (1,), "mean").shape == (0, 1)
+
+
+def test_ensembles():
+    records = [EnsembleRecord(r, 2, "mean", errors, 400) for r, errors in enumerate((8, 4, 6))]
+    (row,) = tabulate_ensemble(records).to_dict("records")
+    low, high = stats.t.interval(0.95, 2, 1.5, stats.sem([2, 1, 1.5]))
+    assert (row["size"], row["combine"], row["repeats"]) == (2, "mean", 3)
+    assert (row["error_percent"], row["best_percent"]) == (1.5, 1)
+    assert row["interval"] == pytest.approx((high - low) / 2)

@@ -1,0 +1,229 @@
+"""A table from the user's own CSV file: numbers, categories, and one column for the class."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from elmlda.arrays import FloatArray
+from elmlda.datasets.content import available_memory, open_content
+from elmlda.datasets.dataset import Split, Table, join_words
+from elmlda.datasets.labels import index_classes
+from elmlda.errors import ElmldaError
+
+DELIMITERS = ",;\t"
+MISSING = {"", "?", "na", "n/a", "#n/a", "nan", "-nan", "null", "none"}
+"""What stands for a value that is not there, in any case of letters."""
+MAX_CATEGORIES = 100
+"""A column with more different strings is a name or a number misspelt, hardly a category."""
+BYTES_PER_BYTE = 12
+"""Memory for each byte of text, at most: itself, decoded, and half a number in two float64 arrays."""
+ROWS_AT_A_TIME = 4096
+
+
+def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
+    """Read a CSV file with column names in its first line.
+
+    Parameters
+    ----------
+    path : Path
+        Text in UTF-8, raw or gzip, with commas, semicolons or tabs.
+    label : str
+        The column that has the class, of any kind: numbers or strings.
+    name : str, optional
+        The data set's name, the file's unless given.
+
+    Returns
+    -------
+    Table
+        Columns of numbers are inputs. A column with anything else becomes an input for each of its
+        different values, named as in `sex=F`: 1 where the sample has that value, else 0.
+
+    Raises
+    ------
+    ElmldaError
+        If the file can't be read or is no CSV file, the label's column is not there, a value is
+        missing or not finite, or there is a single class.
+    """
+    memory = available_memory()
+    with open_content(path, "a CSV file") as content:
+        raw = content.take_all(None if memory is None else memory // BYTES_PER_BYTE)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ElmldaError(f"{path}, line {line}: not text in UTF-8, expected a CSV file.") from None
+    file = _CsvFile.open(path, text)
+    label_column = file.find_label(label)
+    texts, numbers = file.read_columns(label_column)
+    if not numbers and len(texts) == 1:
+        raise ElmldaError(f"{path}: no column but '{label}', expected inputs beside it.")
+    classes, labels = index_classes(texts.pop(label_column))
+    if len(classes) < 2:
+        raise ElmldaError(f"{path}: '{label}' is {classes[0]} in every line, expected two or more.")
+    features: dict[str, FloatArray] = {}
+    for column, column_name in enumerate(file.names):
+        if column in numbers:
+            features[column_name] = numbers[column]
+        elif column in texts:
+            for value, is_it in file.expand_category(column, texts[column]):
+                features[f"{column_name}={value}"] = is_it
+    return Table(
+        name=name or path.name.removesuffix(".gz").removesuffix(".csv"),
+        samples=Split(np.column_stack(list(features.values())), labels),
+        classes=classes,
+        is_standardised=True,
+        checksums={path.name.removesuffix(".gz"): content.sha256},
+        feature_names=tuple(features),
+        preparation={"label": str(label)},
+    )
+
+
+@dataclass(frozen=True)
+class _CsvFile:
+    path: Path
+    text: str
+    delimiter: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def open(cls, path: Path, text: str) -> _CsvFile:
+        first = text.split("\n", 1)[0]
+        delimiter = max(DELIMITERS, key=first.count)
+        file = cls(path, text, delimiter, ())
+        _, header = next(file._lines(), (0, []))
+        names = tuple(header)
+        if not any(names):
+            raise ElmldaError(f"{path}: no first line, expected the columns' names.")
+        for i, name in enumerate(names):
+            if not name:
+                raise ElmldaError(f"{path}: column {i + 1} has no name in the first line.")
+            if name in names[:i]:
+                raise ElmldaError(f"{path}: two columns are named '{name}', expected one of them.")
+        if all(map(_is_number, names)):
+            raise ElmldaError(
+                f"{path}: the first line has only numbers, expected the columns' names there."
+            )
+        return cls(path, text, delimiter, names)
+
+    def find_label(self, label: str | None) -> int:
+        columns = f"columns: {join_words(self.names)}"
+        if label is None:
+            raise ElmldaError(
+                f"{self.path}: which column has the class? Add --label COLUMN; {columns}."
+            )
+        if label not in self.names:
+            by_lower = {name.lower(): name for name in self.names}
+            close = difflib.get_close_matches(label.lower(), by_lower, n=1)
+            hint = f"Did you mean '{by_lower[close[0]]}'? " if close else ""
+            raise ElmldaError(f"{self.path}: no column '{label}'. {hint}It has the {columns}.")
+        return self.names.index(label)
+
+    def read_columns(self, label_column: int) -> tuple[dict[int, list[str]], dict[int, FloatArray]]:
+        """Columns of text, the label's among them, and columns of numbers."""
+        parts: dict[int, list[FloatArray]] = {
+            i: [] for i in range(len(self.names)) if i != label_column
+        }
+        for lines, columns in self._blocks():
+            for i in list(parts):
+                values = self._parse_numbers(i, lines, columns[i])
+                if values is None:
+                    del parts[i]
+                else:
+                    parts[i].append(values)
+        # Column by column, so that no more than one is held twice.
+        numbers = {i: np.concatenate(parts.pop(i)) for i in list(parts) if parts[i]}
+        texts: dict[int, list[str]] = {i: [] for i in range(len(self.names)) if i not in numbers}
+        # Once more, since only now it is known which columns have text somewhere.
+        for lines, columns in self._blocks():
+            for i, column in texts.items():
+                self._require_no_missing(i, lines, columns[i])
+                column += columns[i]
+        if not texts[label_column]:
+            raise ElmldaError(f"{self.path}: no lines below the first, expected samples.")
+        return texts, numbers
+
+    def expand_category(self, column: int, values: list[str]) -> Iterator[tuple[str, FloatArray]]:
+        """Each different value, with 1 where a sample has it and 0 elsewhere."""
+        categories, indices = index_classes(values)
+        if len(categories) > MAX_CATEGORIES:
+            example = next(value for value in values if not _is_number(value))
+            raise ElmldaError(
+                f"{self.path}: column '{self.names[column]}' has {len(categories):,} different values "
+                f"and not all are numbers ('{example[:40]}'), expected numbers or at most "
+                f"{MAX_CATEGORIES} categories. Mend it, or leave the column out."
+            )
+        for i, category in enumerate(categories):
+            yield category, (indices == i).astype(np.float64)
+
+    def _parse_numbers(
+        self, column: int, lines: Sequence[int], cells: Sequence[str]
+    ) -> FloatArray | None:
+        """The cells as numbers, None if one of them is none."""
+        try:
+            values: FloatArray = np.array(cells, np.float64)
+        except ValueError:
+            self._require_no_missing(column, lines, cells)
+            return None
+        if "_" in "".join(cells):  # 1_000 is a number to Python, hardly to whoever wrote the file
+            return None
+        finite = np.isfinite(values)
+        if not finite.all():
+            self._require_no_missing(column, lines, cells)
+            bad = int(np.argmin(finite))
+            raise ElmldaError(
+                f"{self.path}, line {lines[bad]}: column '{self.names[column]}' is {cells[bad]}, "
+                "expected a finite number."
+            )
+        return values
+
+    def _require_no_missing(self, column: int, lines: Sequence[int], cells: Sequence[str]) -> None:
+        for line, cell in zip(lines, cells, strict=True):
+            if len(cell) < 5 and cell.lower() in MISSING:
+                found = f" ('{cell}')" if cell else ""
+                raise ElmldaError(
+                    f"{self.path}, line {line}: no value in column '{self.names[column]}'{found}. "
+                    "Fill it in, or leave the line out."
+                )
+
+    def _blocks(self) -> Iterator[tuple[tuple[int, ...], list[tuple[str, ...]]]]:
+        """Line numbers and columns of some samples at a time."""
+        lines = self._lines()
+        next(lines)
+        while block := list(islice(lines, ROWS_AT_A_TIME)):
+            for line, cells in block:
+                if len(cells) != len(self.names):
+                    raise ElmldaError(
+                        f"{self.path}, line {line}: {len(cells)} values, expected {len(self.names)} "
+                        "as in the first line."
+                    )
+            numbers, rows = zip(*block, strict=True)
+            yield numbers, list(zip(*rows, strict=True))
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Each line that is not empty, with the number of the line that it ends in."""
+        stream = io.StringIO(self.text, newline="")
+        reader = csv.reader(stream, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        try:
+            for cells in reader:
+                if cells:
+                    yield reader.line_num, [cell.strip() for cell in cells]
+        except csv.Error as error:
+            raise ElmldaError(
+                f"{self.path}, line {reader.line_num}: not a CSV file: {error}."
+            ) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

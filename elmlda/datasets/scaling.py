@@ -1,0 +1,81 @@
+"""Standardised inputs: mean 0 and variance 1 in the training part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elmlda.errors import ElmldaError
+
+ELEMENTS_AT_A_TIME = 1 << 22
+"""Bounds the float64 copy of what is being scaled."""
+LARGEST = 1e30
+"""A scaled input beyond this would leave float32 on its way through the hidden layer."""
+
+
+def standardise(
+    train: NDArray[Any],
+    test: NDArray[Any],
+    where: str = "inputs",
+    names: Sequence[str] | None = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Standardise inputs by the training part alone.
+
+    Parameters
+    ----------
+    train : array, n_train × n_inputs
+    test : array, n_test × n_inputs
+    where, names : for a message: the data set, and the inputs' names
+
+    Returns
+    -------
+    train, test : arrays of the same shapes
+        float32 where that holds every stored value, else float64. In `train` each column has mean 0
+        and variance 1 (divided by n_train), or is 0 if it was constant. A column that is constant in
+        the training part is 0 in the test part too: nothing was learnt of it, and a value that it
+        takes only there would come in unscaled.
+
+    Raises
+    ------
+    ElmldaError
+        If a test value is so far from the training values that it can't be held.
+    """
+    dtype = np.result_type(train, np.float32)
+    scaled = np.empty(train.shape, dtype), np.empty(test.shape, dtype)
+    step = max(1, ELEMENTS_AT_A_TIME // (len(train) + len(test)))
+    for start in range(0, train.shape[1], step):
+        columns = slice(start, start + step)
+        done = _standardise_columns(train[:, columns], test[:, columns])
+        bad = np.flatnonzero(~(np.abs(done[1]) < LARGEST).all(axis=0))
+        if bad.size:
+            column = start + int(bad[0])
+            name = f"'{names[column]}'" if names else f"{column + 1}"
+            raise ElmldaError(
+                f"{where}: column {name} has test values that are more than {LARGEST:g} standard "
+                "deviations from the training values."
+            )
+        for out, values in zip(scaled, done, strict=True):
+            out[:, columns] = values
+    return scaled
+
+
+def _standardise_columns(
+    train: NDArray[Any], test: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scale by the largest value first, so that no square leaves float64, then by the deviation."""
+    # Halves, so that the difference of the largest two numbers of float64 can be held.
+    train, test = np.divide(train, 2, dtype=np.float64), np.divide(test, 2, dtype=np.float64)
+    first = train[0].copy()
+    train -= first
+    # Seen from the values: those of a constant column may have a mean that rounds to another number.
+    constant = (train == 0).all(axis=0)
+    largest = np.where(constant, 1.0, np.abs(train).max(axis=0))
+    train /= largest
+    mean, deviation = train.mean(axis=0), np.where(constant, 1.0, train.std(axis=0))
+    train = np.where(constant, 0.0, (train - mean) / deviation)
+    with np.errstate(over="ignore", invalid="ignore"):
+        test = ((test - first) / largest - mean) / deviation
+    return train, np.where(constant, 0.0, test)

@@ -1,0 +1,296 @@
+"""The report as a page: what the tables, figures and verdicts say, for people."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from elmlda import __version__, paper
+from elmlda.report import claims as rule
+from elmlda.report.claims import Claim, Verdict
+from elmlda.report.figures import Plot, render
+from elmlda.report.provenance import find_departures, find_gaps, list_commands
+from elmlda.report.records import RunRecords
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a table shows at one place, and the value that it is sorted by."""
+
+    text: str
+    sort: float | str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table's column; `extra` ones give way on a narrow screen."""
+
+    title: str
+    extra: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as people see it."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A drawn figure: `name` is that of its files."""
+
+    name: str
+    alt: str
+    caption: str
+    plot: Plot
+
+    def data_uri(self, theme: str) -> str:
+        """The figure as an address that holds its own content."""
+        content = base64.b64encode(render(self.plot, "svg", theme)).decode()
+        return f"data:image/svg+xml;base64,{content}"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what belongs to it; empty parts are left out."""
+
+    key: str
+    title: str
+    table: Table | None
+    figures: Sequence[PageFigure]
+    note: str = ""
+
+
+def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
+    """One sentence on whether the paper was reproduced, and its kind, for the colour."""
+    if not run.is_papers_data:
+        return "Not the paper's data: nothing to compare with.", "neutral"
+    statements = [claim for claim in claims if not claim.is_cell]
+    counts = Counter(claim.verdict for claim in statements)
+    n, n_yes, n_no = len(statements), counts[Verdict.REPRODUCED], counts[Verdict.NOT_REPRODUCED]
+    if n_no:
+        rest = f"{n_yes} reproduced, {n - n_yes - n_no} open"
+        return f"Not reproduced in part: {n_no} of the paper's {n} statements failed, {rest}.", "bad"
+    if n_yes == n:
+        return f"Reproduced: all {n} statements of the paper hold.", "good"
+    return (
+        f"Not decided yet: {n_yes} of the paper's {n} statements reproduced, none refuted, "
+        f"{n - n_yes} need more data."
+    ), "open"
+
+
+def summarise_cells(claims: Sequence[Claim]) -> str:
+    """The same for the cells of Table 1."""
+    counts = Counter(claim.verdict for claim in claims if claim.is_cell)
+    parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+    return f"Of the {counts.total()} cells of Table 1: {', '.join(parts)}."
+
+
+def describe_sweep(table: pd.DataFrame, beside_paper: bool) -> Table:
+    """Table 1 for people; `table` is `tabulate_sweep`'s."""
+    whole = all(fanout == int(fanout) for fanout in table["fanout"])
+    columns = [
+        (Column("Fan-out"), "fanout", "{:.0f}" if whole else "{:.3g}", None),
+        (Column("Hidden units", extra=True), "n_hidden", "{:,.0f}", None),
+        (Column("Repeats", extra=True), "repeats", "{:.0f}", None),
+        (Column("PI-ELM, %"), "pi_error_percent", "{:.2f}", "pi_interval"),
+        (Column("paper"), "paper_pi_error_percent", "{:.2f}", None),
+        (Column("distance, SE", extra=True), "pi_distance", "{:+.1f}", None),
+        (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", "lda_interval"),
+        (Column("paper"), "paper_lda_error_percent", "{:.2f}", None),
+        (Column("distance, SE", extra=True), "lda_distance", "{:+.1f}", None),
+        (Column("better by, %"), "improvement_percent", "{:.1f}", "improvement_interval"),
+        (Column("paper"), "paper_improvement_percent", "{:.1f}", None),
+        (Column("PI − LDA, points", extra=True), "difference", "{:.3f}", "difference_interval"),
+        (Column("Wilcoxon p", extra=True), "wilcoxon_p", "{:.1g}", None),
+    ]
+    return _describe("Error rates in per cent, means over repeats", table, columns, beside_paper)
+
+
+def describe_timing(table: pd.DataFrame, beside_paper: bool) -> Table:
+    """Table 2 for people; `table` is `tabulate_timing`'s."""
+    columns = [
+        (Column("Fan-out"), "fanout", "{:.0f}", None),
+        (Column("Repeats", extra=True), "repeats", "{:.0f}", None),
+        (Column("PI-ELM, s"), "pi_seconds", "{:.1f}", None),
+        (Column("paper"), "paper_pi_seconds", "{:.1f}", None),
+        (Column("LDA-ELM, s"), "lda_seconds", "{:.1f}", None),
+        (Column("paper"), "paper_lda_seconds", "{:.1f}", None),
+        (Column("LDA extra, %"), "overhead_percent", "{:+.1f}", None),
+        (Column("paper"), "paper_overhead_percent", "{:+.1f}", None),
+        (Column("LDA's own part, %", extra=True), "lda_part_percent", "{:.2f}", None),
+        (Column("both, s"), "both_seconds", "{:.1f}", None),
+    ]
+    return _describe("Elapsed seconds, medians over repeats", table, columns, beside_paper)
+
+
+def describe_ensemble(table: pd.DataFrame, beside_paper: bool) -> Table:
+    """Fig. 2 as a table for people, a column for each scheme; `table` is `tabulate_ensemble`'s."""
+    schemes = sorted(table["combine"].unique(), key=lambda scheme: (scheme != "mean", scheme))
+    wide = pd.DataFrame({"size": sorted(table["size"].unique())}).set_index("size")
+    columns: list[tuple[Column, str, str, str | None]] = [(Column("Networks"), "size", "{:.0f}", None)]
+    for i, scheme in enumerate(schemes):
+        rows = table[table["combine"] == scheme].set_index("size")
+        wide[scheme], wide[f"{scheme} ±"] = rows["error_percent"], rows["interval"]
+        wide[f"{scheme} n"] = rows["repeats"]
+        columns += [
+            (Column(f"{scheme}, %", extra=i > 1), scheme, "{:.2f}", f"{scheme} ±"),
+            (Column("repeats", extra=True), f"{scheme} n", "{:.0f}", None),
+        ]
+    wide["paper_mean"] = pd.Series(paper.ENSEMBLE_ERROR_PERCENT)
+    columns.append((Column("paper (mean)"), "paper_mean", "{:.2f}", None))
+    caption = "Error rates of ensembles in per cent, means over repeats"
+    return _describe(caption, wide.reset_index(), columns, beside_paper)
+
+
+def describe_claims(claims: Sequence[Claim]) -> list[dict[str, str]]:
+    """What the page shows of each claim."""
+    return [
+        {
+            "text": claim.text,
+            "where": claim.where,
+            "paper": _number(claim.printed, claim.unit),
+            "ours": _number(claim.ours.value, claim.unit) or "–",
+            "interval": ""
+            if math.isnan(claim.ours.low)
+            else f"{_digits(claim.ours.low)} to {_digits(claim.ours.high)}",
+            "repeats": str(claim.ours.repeats),
+            "verdict": str(claim.verdict),
+            "because": claim.because,
+            "kind": claim.verdict.name.lower(),
+        }
+        for claim in claims
+    ]
+
+
+def _describe(
+    caption: str,
+    table: pd.DataFrame,
+    columns: Sequence[tuple[Column, str, str, str | None]],
+    beside_paper: bool,
+) -> Table:
+    """A table from its columns: title, name, format, and the half-interval's name if it has one."""
+    shown = [
+        (column, name, form, half)
+        for column, name, form, half in columns
+        if beside_paper or not (name.startswith("paper_") or name.endswith("_distance"))
+    ]
+    rows = [
+        [_cell(row[name], form, row[half] if half else math.nan) for _, name, form, half in shown]
+        for row in table.to_dict("records")
+    ]
+    return Table(caption, [column for column, *_ in shown], rows)
+
+
+def _cell(value: float, form: str, half: float) -> Cell:
+    if math.isnan(value):
+        return Cell("", "")
+    text = form.format(value).replace("-", "−")
+    if not math.isnan(half):
+        text += f" ± {form.format(half).lstrip('+')}"
+    return Cell(text, float(value))
+
+
+def _number(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return ""
+    return f"{_digits(value)} {unit}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def build_context(
+    run: RunRecords, claims: Sequence[Claim], sections: Sequence[Section]
+) -> dict[str, Any]:
+    """All that the templates need."""
+    headline, kind = summarise(run, claims)
+    settings = {
+        name.replace("_", " "): value for name, value in run.settings.items() if name != "sha256"
+    }
+    return {
+        "version": __version__,
+        "dataset": run.settings.get("dataset", "unnamed"),
+        "is_papers_data": run.is_papers_data,
+        "headline": headline,
+        "headline_kind": kind,
+        "cells_summary": summarise_cells(claims) if claims else "",
+        "statements": describe_claims([claim for claim in claims if not claim.is_cell]),
+        "cells": describe_claims([claim for claim in claims if claim.is_cell]),
+        "gaps": find_gaps(run),
+        "departures": find_departures(run) if run.is_papers_data else [],
+        "sections": sections,
+        "rule": RULE,
+        "settings": settings,
+        "checksums": run.settings.get("sha256") or {},
+        "machines": [_describe_machine(machine) for machine in run.manifest["machines"]],
+        "commands": list_commands(run),
+    }
+
+
+RULE = [
+    "A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records "
+    "give that number with a 95 % interval over repeats.",
+    "Reproduced: the whole interval lies where the claim says. Not reproduced: the whole interval "
+    f"lies elsewhere. Not enough data yet: it lies across the border, there are fewer than "
+    f"{rule.MINIMUM_REPEATS} repeats, or what the claim speaks of has not been run.",
+    "A claim about every fan-out is reproduced if it is at each of them, and not reproduced if it "
+    "fails at one of them by an interval widened for their number (Bonferroni).",
+    f"An error rate counts as the printed one within {100 * rule.RATE_MARGIN:.0f} % of it, which is "
+    "less than LDA-ELM's advantage and more than what 200 repeats leave open; a cell of % improvement "
+    f"within {rule.IMPROVEMENT_MARGIN:.0f} percentage point; the average improvement within "
+    f"{rule.AVERAGE_MARGIN} points.",
+    "Intervals are Student's t over repeats; of ratios of means, the jackknife's.",
+]
+
+
+def _describe_machine(machine: Any) -> str:
+    if not isinstance(machine, dict):
+        return str(machine)
+    words = [
+        f"{key.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for key, value in machine.items()
+    ]
+    return "; ".join(words)
+
+
+def render_html(context: dict[str, Any]) -> str:
+    """One self-contained page; everything is escaped."""
+    return _environment(is_html=True).get_template("report.html.j2").render(context)
+
+
+def render_markdown(context: dict[str, Any]) -> str:
+    """What a repository's page shows; figures are the PNG files beside it."""
+    return _environment(is_html=False).get_template("report.md.j2").render(context)
+
+
+def _environment(is_html: bool) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("elmlda.report"),
+        autoescape=is_html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["md"] = _escape_markdown
+    return environment
+
+
+def _escape_markdown(value: object) -> str:
+    """Text that Markdown takes as it is, also inside a table."""
+    text = " ".join(str(value).split())
+    for character in "\\`*_[]<>|#":
+        text = text.replace(character, f"\\{character}")
+    return text

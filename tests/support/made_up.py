@@ -1,0 +1,84 @@
+"""Records and run folders with known answers."""
+
+import json
+
+from elmlda.datasets.catalogue import MNIST_SHA256
+from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
+from elmlda.experiments.sweep import SweepRecord
+from elmlda.experiments.timing import TimingRecord
+from elmlda.store import RecordFile
+
+N_TEST = 10_000
+RUN = {
+    "dataset": "mnist",
+    "sha256": MNIST_SHA256,
+    "design": "nested",
+    "seed": 0,
+    "activation": "tanh",
+    "weight_range": 0.5,
+    "input_scale": 1 / 255,
+    "ridge": 0.0,
+    "priors": "uniform",
+    "precision": "mixed",
+}
+MACHINE = {"cpu": "Abacus 7", "cores": 2, "memory_gb": 8.0, "blas": ["openblas 1", "openblas 2"]}
+
+
+def sweep_records(percents):
+    """Rates in per cent, fan-out -> one (PI, LDA) for each repeat."""
+    return [
+        SweepRecord(
+            repeat, fanout, 784 * fanout, round(100 * pi), 0, round(100 * lda), N_TEST, 1.0, "mixed"
+        )
+        for fanout, pairs in percents.items()
+        for repeat, (pi, lda) in enumerate(pairs)
+    ]
+
+
+def ensemble_records(percents, combine="mean"):
+    """Rates in per cent, size -> one for each repeat."""
+    return [
+        EnsembleRecord(repeat, size, combine, round(100 * percent), N_TEST)
+        for size, rates in percents.items()
+        for repeat, percent in enumerate(rates)
+    ]
+
+
+def mistake_records(n, repeat=0, size=20, combine="mean", labels=None):
+    """The first n test samples, each taken for the class after its own."""
+    return [
+        MistakeRecord(
+            repeat, size, combine, i, int(labels[i]), (int(labels[i]) + 1) % 10, 0.9 - i / 1e4, 0.05
+        )
+        for i in range(n)
+    ]
+
+
+def timing_records(seconds):
+    """Seconds, fan-out -> one (PI, LDA, both) for each repeat; LDA's own part is a tenth."""
+    return [
+        TimingRecord(
+            repeat, fanout, 784 * fanout, method, taken, *[taken / 10] * 5,
+            0.0 if method == "pi" else taken / 10, taken / 10,
+        )
+        for fanout, rows in seconds.items()
+        for repeat, row in enumerate(rows)
+        for method, taken in zip(("pi", "lda", "both"), row, strict=True)
+    ]  # fmt: skip
+
+
+def make_run(folder, run=None, experiments=None, **records):
+    """Write a run's folder; records by the name of their file."""
+    manifest = {
+        "schema": 1,
+        "elmlda": "0.1.0",
+        "run": {**RUN, **(run or {})},
+        "experiments": experiments or {},
+        "machines": [MACHINE],
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for name, rows in records.items():
+        if rows:
+            RecordFile(folder / f"{name}.csv", type(rows[0])).append(rows)
+    return folder
