@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from elmlda.arrays import FloatArray, IntArray, Rows
+from elmlda.datasets.scaling import Scaling
 from elmlda.evaluate import combine_posteriors, posteriors_of_choice
 from elmlda.hidden import ELEMENTS_PER_TASK, HiddenLayer, draw_input_weights
 from elmlda.machine import count_blas_threads
-from elmlda.network import HIDDEN_DTYPES, add_samples, score_pi
+from elmlda.network import HIDDEN_DTYPES, add_samples, load_once, score_pi
 from elmlda.ridge import choose_ridge
-from elmlda.settings import DEFAULT_CHUNK, NetworkSettings
+from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
 from elmlda.solve import LdaOutputs, LostPrecisionError, PiOutputs, derive_lda, solve_pi
 from elmlda.statistics import Statistics
 
@@ -147,14 +148,9 @@ def train_network(
     priors: FloatArray | None,
     n_classes: int,
     chunk: int = DEFAULT_CHUNK,
-    threads: int | None = None,
 ) -> Network:
-    """Train a network on samples that are all there; its sums are not kept.
-
-    `threads` are BLAS's: None leaves them as they are.
-    """
-    with threadpool_limits(threads, user_api="blas"):
-        return begin_training(recipe, inputs, labels, ridge, priors, n_classes, chunk)[1]
+    """Train a network on samples that are all there; its sums are not kept."""
+    return begin_training(recipe, inputs, labels, ridge, priors, n_classes, chunk)[1]
 
 
 def begin_training(
@@ -183,6 +179,32 @@ def begin_training(
 
 
 @dataclass(frozen=True, eq=False)
+class TrainingJob:
+    """A network to be trained on a data set: all that a worker needs to know."""
+
+    dataset: DatasetRef
+    recipe: Recipe
+    ridge: float | None
+    priors: FloatArray | None
+    resources: Resources
+
+
+def run_training(job: TrainingJob) -> Network:
+    """Train the job's network, in this process."""
+    data = load_once(job.dataset)
+    with threadpool_limits(job.resources.threads, user_api="blas"):
+        return train_network(
+            job.recipe,
+            data.train.inputs,
+            data.train.labels,
+            job.ridge,
+            job.priors,
+            data.n_classes,
+            job.resources.chunk,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     """One network or an ensemble of them, with what is needed to use it on new data."""
 
@@ -194,6 +216,8 @@ class Model:
     image_shape: tuple[int, int] | None = None
     """Rows and columns of one sample, where samples are images."""
     feature_names: NDArray[Any] | None = None
+    scaling: Scaling | None = None
+    """What standardised the inputs that it was trained on."""
     params: dict[str, Any] | None = None
     """Parameters of the estimator that it was saved from."""
 
@@ -220,7 +244,10 @@ class Model:
     def scores(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """The only network's scores."""
         (network,) = self.networks
-        return network.scores(inputs, chunk)
+        return network.scores(self._scaled(inputs), chunk)
+
+    def _scaled(self, inputs: Rows) -> Rows:
+        return inputs if self.scaling is None else self.scaling.apply(inputs[:])
 
     def values(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """Posteriors, or the scores of PI-ELM, which has none: n_samples × n_classes."""
@@ -236,6 +263,7 @@ class Model:
         return np.concatenate([self._posteriors(inputs[i : i + chunk], chunk) for i in starts])
 
     def _posteriors(self, inputs: Rows, chunk: int) -> FloatArray:
+        inputs = self._scaled(inputs)
         members = [posteriors_of_choice(network.scores(inputs, chunk)) for network in self.networks]
         if self.combine is None:
             return members[0]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.arrays import FloatArray
+from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError
 from elmlda.hidden import HiddenLayer
 from elmlda.model import Model, Network, Recipe
@@ -61,13 +62,15 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
     }
     if model.priors is not None:
         arrays["priors"] = model.priors
+    if model.scaling is not None:
+        arrays |= {"offsets": model.scaling.offsets, "factors": model.scaling.factors}
     if model.feature_names is not None:
         arrays["feature_names"] = model.feature_names.astype(np.str_)
     if with_input_weights:
         arrays["input_weights"] = np.stack([network.layer.input_weights.T for network in networks])
     content = io.BytesIO()
     np.savez(content, **arrays)  # type: ignore[arg-type,unused-ignore]
-    write_atomically(path, content.getvalue())
+    write_atomically(path, content.getvalue(), advice="")
 
 
 def read_model(path: Path) -> Model:
@@ -117,6 +120,7 @@ def _read(path: Path, file: Any) -> Model:
         about["combine"],
         None if shape is None else (int(shape[0]), int(shape[1])),
         arrays["feature_names"].astype(object) if "feature_names" in arrays else None,
+        Scaling(arrays["offsets"], arrays["factors"]) if "factors" in arrays else None,
         about["params"],
     )
 

@@ -53,11 +53,12 @@ class NetworkResult:
 def run_job(job: NetworkJob, methods: Collection[str] = METHODS) -> NetworkResult:
     """Train and test the job's network, in this process."""
     rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=job.key))
-    return run_network(_dataset(job.dataset), rng, job.sizes, job.settings, job.resources, methods)
+    return run_network(load_once(job.dataset), rng, job.sizes, job.settings, job.resources, methods)
 
 
 @lru_cache(maxsize=1)
-def _dataset(ref: DatasetRef) -> Dataset:
+def load_once(ref: DatasetRef) -> Dataset:
+    """A process's data set, kept for the jobs that follow."""
     return load_dataset(ref.name, ref.data_dir, ref.label)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.datasets import read_idx
+from elmlda.datasets.csv_file import DELIMITERS
 from elmlda.datasets.idx import format_shape
 from elmlda.errors import ElmldaError
 
@@ -130,24 +132,26 @@ def _choose_key(path: Path, keys: Sequence[str], key: str | None) -> str:
 def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
     import pandas as pd
 
-    separator = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
-        header = None if _starts_with_numbers(path, separator) else 0
-        table = pd.read_csv(path, header=header, sep=separator)
+        separator, names = _read_header(path)
+        sources = _find_sources(path, reading.feature_names or (), names) if names else {}
+        table = pd.read_csv(
+            path,
+            header=0 if names else None,
+            sep=separator,
+            skipinitialspace=True,
+            dtype={column: str for column, value in sources.values() if value is not None},
+        )
     except OSError as error:
         raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
     except (ValueError, pd.errors.ParserError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ElmldaError(f"{path}: not a table: {reason}.") from error
     table = _drop_columns(path, table, reading.drop)
-    names = reading.feature_names
-    if names and header is not None:
-        missing = [name for name in names if name not in table.columns]
-        if missing:
-            raise ElmldaError(f"{path}: no column '{missing[0]}', which the model was trained with.")
-        table = table[list(names)]
     if table.empty:
         raise ElmldaError(f"{path}: a table without samples.")
+    if sources:
+        table = _take_features(path, table, sources)
     if table.shape[1] != reading.n_inputs:
         raise ElmldaError(
             f"{path}: {table.shape[1]:,} columns, the model takes {reading.n_inputs:,}. "
@@ -155,19 +159,60 @@ def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
         )
     words = [name for name, kind in table.dtypes.items() if kind.kind not in "biuf"]
     if words:
-        name = words[0] if header is not None else int(str(words[0])) + 1
+        name = words[0] if names else int(str(words[0])) + 1
         raise ElmldaError(f"{path}: column {name} has words, expected numbers.")
     return np.asarray(table)
 
 
-def _starts_with_numbers(path: Path, separator: str) -> bool:
-    with path.open(encoding="utf-8-sig") as file:
-        first = file.readline().split(separator)
+def _read_header(path: Path) -> tuple[str, list[str]]:
+    """The character between columns, and their names, none if the first line has numbers."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first = file.readline()
+    separator = max(DELIMITERS, key=first.count)
+    names = [name.strip() for name in next(csv.reader([first], delimiter=separator), [])]
     try:
-        [float(word or 0) for word in map(str.strip, first)]
+        [float(name or 0) for name in names]
     except ValueError:
-        return False
-    return True
+        return separator, names
+    return separator, []
+
+
+def _find_sources(
+    path: Path, features: Sequence[str], columns: Sequence[str]
+) -> dict[str, tuple[str, str | None]]:
+    """Each feature's column, and of a category such as `sex=F` its value, as `load_csv` names them."""
+    sources: dict[str, tuple[str, str | None]] = {}
+    for feature in features:
+        cuts = [i for i, letter in enumerate(feature) if letter == "="]
+        parts = [(feature[:i], feature[i + 1 :]) for i in cuts]
+        category = next((part for part in parts if part[0] in columns), None)
+        if feature not in columns and category is None:
+            raise ElmldaError(f"{path}: no column '{feature}', which the model was trained with.")
+        sources[feature] = (feature, None) if category is None else category
+    return sources
+
+
+def _take_features(path: Path, table: Any, sources: Mapping[str, tuple[str, str | None]]) -> Any:
+    known: dict[str, set[str]] = {}
+    for column, value in sources.values():
+        if value is not None:
+            known.setdefault(column, set()).add(value)
+    for column, values in known.items():
+        table[column] = table[column].str.strip()
+        strange = table.index[~table[column].isin(values)]
+        if len(strange):
+            found = table[column][strange[0]]
+            raise ElmldaError(
+                f"{path}: '{found}' in column '{column}' of sample {strange[0]}, which no training "
+                f"sample had. Known: {', '.join(sorted(values))}."
+            )
+    return table.assign(
+        **{
+            feature: (table[column] == value).astype(float)
+            for feature, (column, value) in sources.items()
+            if value is not None
+        }
+    )[list(sources)]
 
 
 def _drop_columns(path: Path, table: Any, drop: Sequence[str]) -> Any:

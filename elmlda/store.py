@@ -35,6 +35,9 @@ MANIFEST = "manifest.json"
 LOCK = ".lock"
 TEMPORARY = ".elmlda-"
 """How the names of files begin that are not whole yet."""
+RESUMES = (
+    "What was recorded before is safe: mend the cause and run the same command again, or use --out."
+)
 
 Record = TypeVar("Record")
 
@@ -290,9 +293,9 @@ def check_same_run(
         )
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole, or not at all."""
-    with _explained(path):
+def write_atomically(path: Path, content: bytes, advice: str = RESUMES) -> None:
+    """Write a file so that it is there whole, or not at all; `advice` is what to do if it is not."""
+    with _explained(path, advice):
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -422,14 +425,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: Path, advice: str = RESUMES) -> Iterator[None]:
     """Turn the system's refusal to write into an error that says where and what to do."""
     try:
         yield
     except OSError as error:
         raise ElmldaError(
-            f"{path}: cannot be written: {error.strerror or error}. What was recorded "
-            "before is safe: mend the cause and run the same command again, or use --out."
+            f"{path}: cannot be written: {error.strerror or error}. {advice}".rstrip()
         ) from error
 
 

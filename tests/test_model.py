@@ -115,9 +115,7 @@ def test_ridge_by_gcv(make_dataset):
 def test_ensembles_combine_posteriors(make_dataset, combine):
     dataset = make_dataset()
     priors = np.array([0.2, 0.3, 0.5])
-    networks = tuple(
-        train(dataset, recipe_of(dataset, 10, (i,)), priors=priors, threads=1) for i in range(3)
-    )
+    networks = tuple(train(dataset, recipe_of(dataset, 10, (i,)), priors=priors) for i in range(3))
     model = Model(networks, np.arange(3), combine)
     members = np.stack([posteriors(network.scores(dataset.test.inputs)) for network in networks])
     expected = combine_posteriors(members, combine, priors)[-1]

@@ -49,13 +49,17 @@ def read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
     commands = _command_options(ctx)
-    everything = {name: param for params in commands.values() for name, param in params.items()}
+    everything: dict[str, list[click.Parameter]] = {}
+    for params in commands.values():
+        for name, param in params.items():
+            everything.setdefault(name, []).append(param)
     top = {key: value for key, value in content.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in content.items() if isinstance(value, dict)}
     _refuse_unknown(path, "", sections, commands)
     _check_values(path, "", top, everything)
     for name, section in sections.items():
-        _check_values(path, f" in [{name}]", section, commands[name])
+        known_there = {option: [param] for option, param in commands[name].items()}
+        _check_values(path, f" in [{name}]", section, known_there)
     assert ctx.info_name is not None
     own = {**top, **sections.get(ctx.info_name, {})}
     known = commands[ctx.info_name]
@@ -79,21 +83,28 @@ def _command_options(ctx: click.Context) -> dict[str, dict[str, click.Parameter]
 
 
 def _check_values(
-    path: Path, where: str, found: dict[str, Any], known: dict[str, click.Parameter]
+    path: Path, where: str, found: dict[str, Any], known: dict[str, list[click.Parameter]]
 ) -> None:
+    """Refuse what none of the commands that the values are for would take."""
     _refuse_unknown(path, where, found, known)
     for key, value in found.items():
-        param = known[_option(key)]
-        if getattr(param, "is_flag", False):
-            expected, fits = "true or false", isinstance(value, bool)
-        elif isinstance(param.type, Ranges):
-            expected, fits = "numbers such as '1-10,12'", _is_scalar(value) or isinstance(value, list)
-        elif param.multiple:
-            expected, fits = "a list", isinstance(value, list) and all(map(_is_scalar, value))
-        else:
-            expected, fits = "a single value", _is_scalar(value)
-        if not fits:
-            raise ElmldaError(f"{path}: {key}{where} is {value!r}: expected {expected}.")
+        expected = {_expected_instead(param, value): None for param in known[_option(key)]}
+        if None not in expected:
+            words = " or ".join(filter(None, expected))
+            raise ElmldaError(f"{path}: {key}{where} is {value!r}: expected {words}.")
+
+
+def _expected_instead(param: click.Parameter, value: Any) -> str | None:
+    """What an option takes, None if that is what it has been given."""
+    if getattr(param, "is_flag", False):
+        expected, fits = "true or false", isinstance(value, bool)
+    elif isinstance(param.type, Ranges):
+        expected, fits = "numbers such as '1-10,12'", _is_scalar(value) or isinstance(value, list)
+    elif param.multiple:
+        expected, fits = "a list", isinstance(value, list) and all(map(_is_scalar, value))
+    else:
+        expected, fits = "a single value", _is_scalar(value)
+    return None if fits else expected
 
 
 def _is_scalar(value: Any) -> bool:

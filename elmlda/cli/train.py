@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ from elmlda.errors import ElmldaError
 from elmlda.settings import COMBINATIONS, DEFAULT_RIDGE, OUTPUTS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from elmlda.cli.run import Setup
     from elmlda.model import Model
 
@@ -80,7 +84,7 @@ class Ridge(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The model's file.  [default: <data set>.npz]",
+    help="The model's file.  [default: <data set>-model.npz]",
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @config_option
@@ -101,21 +105,24 @@ def train(**options: Any) -> None:
     # What --ridge auto chooses is never 0.
     plain = {**options, "design": "nested", "ridge": DEFAULT_RIDGE if ridge is None else ridge}
     setup = runs.prepare(plain)
-    path = options["out"] or Path(f"{setup.dataset.name}.npz")
-    _refuse_path(path, options["force"])
+    path = options["out"] or Path(f"{setup.dataset.name}-model.npz")
+    _refuse_path(path, options["dataset"], options["force"])
     n_hidden = options["hidden"] or options["fanout"] * setup.dataset.n_inputs
     if options["output"] == "lda":
         runs.refuse_what_cannot_be(setup, (n_hidden,))
     model = _train(setup, n_hidden, ridge, options)
     from elmlda.model_file import write_model
 
-    write_model(path, model)
+    # The data set's samples are standardised, where they are to be; those that come later are not.
+    write_model(path, replace(model, scaling=setup.dataset.scaling))
     if not options["quiet"]:
         click.echo(_describe(path, model, setup))
 
 
-def _refuse_path(path: Path, force: bool) -> None:
+def _refuse_path(path: Path, dataset: str | None, force: bool) -> None:
     """Before the training, not after it."""
+    if dataset and path.exists() and Path(dataset).exists() and path.samefile(dataset):
+        raise ElmldaError(f"{path}: the data themselves, expected another file for the model.")
     if path.is_dir():
         raise ElmldaError(f"{path}: a folder, expected the name of a file for the model.")
     if path.exists() and not force:
@@ -125,41 +132,44 @@ def _refuse_path(path: Path, force: bool) -> None:
 
 
 def _train(setup: Setup, n_hidden: int, ridge: float | None, options: dict[str, Any]) -> Model:
-    from dataclasses import replace
-    from functools import partial
-
     import numpy as np
 
     from elmlda.cli import run as runs
     from elmlda.execute import execute
-    from elmlda.model import Model, Recipe, train_network
+    from elmlda.model import Model, Recipe, TrainingJob, run_training
 
     data = setup.dataset
     settings = replace(setup.settings, input_scale=setup.settings.input_scale or data.input_scale)
-    recipes = [
-        Recipe(np.random.SeedSequence(setup.seed, spawn_key=(i,)), data.n_inputs, n_hidden, settings)
-        for i in range(options["n"])
-    ]
     priors = setup.priors() if options["output"] == "lda" else None
-    train_one = partial(
-        train_network,
-        inputs=data.train.inputs,
-        labels=data.train.labels,
-        ridge=ridge,
-        priors=priors,
-        n_classes=data.n_classes,
-        chunk=setup.resources.chunk,
-        threads=setup.resources.threads,
-    )
+    seeds = [np.random.SeedSequence(setup.seed, spawn_key=(i,)) for i in range(options["n"])]
+    jobs = [
+        TrainingJob(
+            setup.ref, Recipe(seed, data.n_inputs, n_hidden, settings), ridge, priors, setup.resources
+        )
+        for seed in seeds
+    ]
     networks = {}
-    quiet = options["quiet"] or len(recipes) == 1
-    with runs.progress(len(recipes), 0, "network", quiet, "Nothing was written.") as bar:
-        for recipe, network in execute(train_one, recipes, setup.n_processes):
-            networks[recipe.seed.spawn_key] = network
+    quiet = options["quiet"] or len(jobs) == 1
+    with runs.progress(len(jobs), 0, "network", quiet, "Nothing was written.") as bar:
+        for job, network in execute(run_training, jobs, setup.n_processes):
+            networks[job.recipe.seed.spawn_key] = network
             bar.update()
-    combine = options["combine"] if len(recipes) > 1 else None
-    in_order = tuple(networks[recipe.seed.spawn_key] for recipe in recipes)
-    return Model(in_order, np.array(data.classes), combine, data.image_shape)
+    combine = options["combine"] if len(jobs) > 1 else None
+    in_order = tuple(networks[seed.spawn_key] for seed in seeds)
+    names = None if data.feature_names is None else np.array(data.feature_names, object)
+    return Model(in_order, _as_labels(data.classes), combine, data.image_shape, names)
+
+
+def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
+    """Whole numbers as numbers, so that an estimator's predictions compare with them."""
+    import numpy as np
+
+    labels = np.array(classes)
+    with suppress(ValueError):
+        numbers = labels.astype(np.int64)
+        if tuple(map(str, numbers)) == classes:
+            return numbers
+    return labels
 
 
 def _describe(path: Path, model: Model, setup: Setup) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.datasets.scaling import standardise
+from elmlda.datasets.scaling import Scaling, standardise
 from elmlda.errors import ElmldaError
 
 BYTE_SCALE = 1 / 255
@@ -149,6 +149,8 @@ class Dataset:
         Whether the two parts are the data set's own, not drawn from a `Table`.
     preparation : dict
         Choices that made it from its files, for a run's manifest; empty if there was none.
+    scaling : Scaling or None
+        What standardised the inputs, for samples that come later.
     """
 
     name: str
@@ -162,6 +164,7 @@ class Dataset:
     is_standardised: bool = False
     has_own_split: bool = True
     preparation: dict[str, str] = field(default_factory=dict)
+    scaling: Scaling | None = None
 
     @property
     def n_inputs(self) -> int:
@@ -179,7 +182,9 @@ class Dataset:
         The test part is moved and scaled alike. An input that is constant in the training part is 0
         in both.
         """
-        train, test = standardise(self.train.inputs, self.test.inputs, self.name, self.feature_names)
+        train, test, scaling = standardise(
+            self.train.inputs, self.test.inputs, self.name, self.feature_names
+        )
         return replace(
             self,
             train=Split(train, self.train.labels),
@@ -187,6 +192,7 @@ class Dataset:
             input_scale=1.0,
             is_standardised=True,
             preparation={**self.preparation, "inputs": STANDARDISED},
+            scaling=scaling,
         )
 
     def train_table(self) -> Table:

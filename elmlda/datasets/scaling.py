@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,30 @@ LARGEST = 1e30
 """A scaled input beyond this would leave float32 on its way through the hidden layer."""
 
 
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How inputs as they were stored became standardised: (inputs - offsets) * factors.
+
+    Attributes
+    ----------
+    offsets, factors : float64 arrays, n_inputs
+        The factor of an input that was constant in the training part is 0.
+    """
+
+    offsets: NDArray[np.float64]
+    factors: NDArray[np.float64]
+
+    def apply(self, inputs: NDArray[Any]) -> NDArray[np.float64]:
+        """Scale further inputs, n_samples × n_inputs, as the training part was."""
+        return np.asarray((inputs - self.offsets) * self.factors)
+
+
 def standardise(
     train: NDArray[Any],
     test: NDArray[Any],
     where: str = "inputs",
     names: Sequence[str] | None = None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[NDArray[Any], NDArray[Any], Scaling]:
     """Standardise inputs by the training part alone.
 
     Parameters
@@ -37,6 +56,8 @@ def standardise(
         and variance 1 (divided by n_train), or is 0 if it was constant. A column that is constant in
         the training part is 0 in the test part too: nothing was learnt of it, and a value that it
         takes only there would come in unscaled.
+    scaling : Scaling
+        For inputs that come later.
 
     Raises
     ------
@@ -45,10 +66,13 @@ def standardise(
     """
     dtype = np.result_type(train, np.float32)
     scaled = np.empty(train.shape, dtype), np.empty(test.shape, dtype)
+    scaling = Scaling(np.empty(train.shape[1]), np.empty(train.shape[1]))
     step = max(1, ELEMENTS_AT_A_TIME // (len(train) + len(test)))
     for start in range(0, train.shape[1], step):
         columns = slice(start, start + step)
-        done = _standardise_columns(train[:, columns], test[:, columns])
+        *done, scaling.offsets[columns], scaling.factors[columns] = _standardise_columns(
+            train[:, columns], test[:, columns]
+        )
         bad = np.flatnonzero(~(np.abs(done[1]) < LARGEST).all(axis=0))
         if bad.size:
             column = start + int(bad[0])
@@ -59,13 +83,14 @@ def standardise(
             )
         for out, values in zip(scaled, done, strict=True):
             out[:, columns] = values
-    return scaled
+    return *scaled, scaling
 
 
-def _standardise_columns(
-    train: NDArray[Any], test: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scale by the largest value first, so that no square leaves float64, then by the deviation."""
+def _standardise_columns(train: NDArray[Any], test: NDArray[Any]) -> tuple[NDArray[np.float64], ...]:
+    """Both parts, offsets and factors.
+
+    Scale by the largest value first, so that no square leaves float64, then by the deviation.
+    """
     # Halves, so that the difference of the largest two numbers of float64 can be held.
     train, test = np.divide(train, 2, dtype=np.float64), np.divide(test, 2, dtype=np.float64)
     first = train[0].copy()
@@ -78,4 +103,5 @@ def _standardise_columns(
     train = np.where(constant, 0.0, (train - mean) / deviation)
     with np.errstate(over="ignore", invalid="ignore"):
         test = ((test - first) / largest - mean) / deviation
-    return train, np.where(constant, 0.0, test)
+        offsets, factors = 2 * (first + largest * mean), 0.5 / largest / deviation
+    return train, np.where(constant, 0.0, test), offsets, np.where(constant, 0.0, factors)

@@ -43,12 +43,12 @@ def test_train_makes_the_network_of_a_sweep(train, clouds, tmp_path):
     )
     errors = run_job(job).lda_errors[0]
     assert line == (
-        f"clouds.npz: LDA-ELM, 20 hidden units, ridge 2, {errors / 2:.2f} % test errors "
+        f"clouds-model.npz: LDA-ELM, 20 hidden units, ridge 2, {errors / 2:.2f} % test errors "
         f"({errors} of 200)\n"
     )
     assert 0 < errors < 150
-    model = read_model(tmp_path / "clouds.npz")
-    assert model.classes.tolist() == ["0", "1", "2", "3"]
+    model = read_model(tmp_path / "clouds-model.npz")
+    assert model.classes.tolist() == [0, 1, 2, 3]
     assert model.image_shape == (3, 3)
 
 
@@ -58,7 +58,7 @@ def test_estimators_read_what_train_wrote(train, clouds, tmp_path):
     train("--out", "three.npz", "--n", 3, "--combine", "product", "--quiet")
     one = ELMClassifier.load(tmp_path / "one.npz")
     np.testing.assert_array_equal(
-        one.predict(test.inputs).astype(int), read_model(tmp_path / "one.npz").choose(test.inputs)
+        one.predict(test.inputs), read_model(tmp_path / "one.npz").choose(test.inputs)
     )
     assert one.get_params()["n_hidden"] == 20
     three = ELMEnsembleClassifier.load(tmp_path / "three.npz")
@@ -109,12 +109,12 @@ def test_train_refuses(refusal, clouds, arguments, expected):
 
 def test_train_replaces_only_by_force(train, refusal, clouds, tmp_path):
     train()
-    before = (tmp_path / "clouds.npz").read_bytes()
+    before = (tmp_path / "clouds-model.npz").read_bytes()
     message = refusal("train", "--data-dir", clouds, "--hidden", 5)
-    assert message == "clouds.npz is there already. Use --force to replace it, or --out."
-    assert (tmp_path / "clouds.npz").read_bytes() == before
+    assert message == "clouds-model.npz is there already. Use --force to replace it, or --out."
+    assert (tmp_path / "clouds-model.npz").read_bytes() == before
     train("--force", "--seed", 1)
-    assert (tmp_path / "clouds.npz").read_bytes() != before
+    assert (tmp_path / "clouds-model.npz").read_bytes() != before
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_wrong_usage_of_train(refusal, arguments):
 def test_predict_reads_every_kind_of_file(train, predict, clouds, tmp_path):
     train()
     test = load_dataset(data_dir=clouds).test
-    chosen = read_model(tmp_path / "clouds.npz").choose(test.inputs)
+    chosen = read_model(tmp_path / "clouds-model.npz").choose(test.inputs)
     np.savez(tmp_path / "a.npz", x=test.inputs)
     np.save(tmp_path / "a.npy", test.inputs.reshape(-1, 3, 3).astype(float))
     np.savetxt(tmp_path / "a.csv", test.inputs, "%d", ",")
     idx = clouds / "t10k-images-idx3-ubyte"
     for path in (idx, "a.npz", "a.npy", "a.csv"):
-        lines = predict("clouds.npz", path)
+        lines = predict("clouds-model.npz", path)
         assert [line.split("  ")[0] for line in lines] == [f"{path}:{i}" for i in range(200)]
         assert [int(line.split("  ")[1]) for line in lines] == chosen.tolist()
         shown = [float(line.split("posterior ")[1]) for line in lines]
@@ -153,12 +153,12 @@ def test_predict_as_csv(train, predict, clouds, tmp_path):
     inputs = load_dataset(data_dir=clouds).test.inputs[:3]
     np.save(tmp_path / "a,b.npy", inputs)
     np.save(tmp_path / "c.npy", inputs[0])
-    lines = predict("clouds.npz", "--csv", "a,b.npy", "c.npy")
+    lines = predict("clouds-model.npz", "--csv", "a,b.npy", "c.npy")
     rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
     assert [(row["file"], row["sample"]) for row in rows] == [
         ("a,b.npy", "0"), ("a,b.npy", "1"), ("a,b.npy", "2"), ("c.npy", "0"),
     ]  # fmt: skip
-    posteriors = read_model(tmp_path / "clouds.npz").posteriors(inputs)
+    posteriors = read_model(tmp_path / "clouds-model.npz").posteriors(inputs)
     for row, expected in zip(rows, posteriors, strict=False):
         found = [float(row[f"posterior_{label}"]) for label in range(4)]
         np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -168,8 +168,8 @@ def test_predict_as_csv(train, predict, clouds, tmp_path):
 def test_predict_by_pi_gives_scores(train, predict, clouds, tmp_path):
     train("--output", "pi")
     np.save(tmp_path / "a.npy", load_dataset(data_dir=clouds).test.inputs[0])
-    assert " score " in predict("clouds.npz", "a.npy")[0]
-    assert "score_0" in predict("clouds.npz", "a.npy", "--csv")[0]
+    assert " score " in predict("clouds-model.npz", "a.npy")[0]
+    assert "score_0" in predict("clouds-model.npz", "a.npy", "--csv")[0]
 
 
 def test_predict_with_an_estimators_model_and_words(predict, refusal, tmp_path):
@@ -187,14 +187,14 @@ def test_predict_refuses(train, refusal, tmp_path):
     assert refusal("predict", "nowhere.npz", "a.csv") == (
         "nowhere.npz: cannot be read: No such file or directory."
     )
-    assert refusal("predict", "clouds.npz", "nowhere.csv") == "nowhere.csv: no such file."
+    assert refusal("predict", "clouds-model.npz", "nowhere.csv") == "nowhere.csv: no such file."
     (tmp_path / "short.csv").write_text("1,2,3\n")
-    assert refusal("predict", "clouds.npz", "short.csv").startswith(
+    assert refusal("predict", "clouds-model.npz", "short.csv").startswith(
         "short.csv: 3 columns, the model takes 9."
     )
     refusal("predict", exit_code=2)
-    refusal("predict", "clouds.npz", exit_code=2)
-    refusal("predict", "clouds.npz", "short.csv", "--cvs", exit_code=2)
+    refusal("predict", "clouds-model.npz", exit_code=2)
+    refusal("predict", "clouds-model.npz", "short.csv", "--cvs", exit_code=2)
 
 
 def test_a_drawn_seven(elmlda, tmp_path):
@@ -205,6 +205,70 @@ def test_a_drawn_seven(elmlda, tmp_path):
     image = Image.new("RGB", (240, 240), "white")
     ImageDraw.Draw(image).line([(60, 44), (176, 44), (100, 204)], fill="black", width=9)
     image.save(tmp_path / "seven.png")
-    result = elmlda("predict", "mnist.npz", "seven.png")
+    result = elmlda("predict", "mnist-model.npz", "seven.png")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("seven.png  7  posterior ")
+
+
+# The user's own tables
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV file with numbers of every size, a category and words for classes."""
+    rng = np.random.default_rng(1)
+    kinds = rng.choice(["apple", "pear"], 200)
+    sizes = np.where(kinds == "apple", 70_000, 90_000) + rng.normal(0, 8_000, 200)
+    colours = np.where(rng.random(200) < 0.2, "green", np.where(kinds == "apple", "red", "yellow"))
+    lines = [f"{a:.0f},{b},{c},7" for a, b, c in zip(sizes, colours, kinds, strict=True)]
+    path = tmp_path / "fruit.csv"
+    path.write_text("\n".join(["size,colour,kind,same", *lines]))
+    return path
+
+
+def test_train_on_a_table_and_predict_it_as_it_is_stored(invoke, predict, table, tmp_path):
+    """Inputs are standardised for training; predict must do the same to what it reads."""
+    result = invoke("train", "--dataset", table, "--label", "kind", "--hidden", 20)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("fruit-model.npz: LDA-ELM, 20 hidden units")
+    lines = predict("fruit-model.npz", "fruit.csv")
+    found = [line.split("  ")[1] for line in lines]
+    truth = [line.split(",")[2] for line in table.read_text().splitlines()[1:]]
+    assert np.mean(np.array(found) == truth) > 0.85
+    unlabelled = tmp_path / "new.csv"
+    unlabelled.write_text("same;colour;size\n7;red;71000\n7; yellow;92000\n")
+    assert [line.split("  ")[1] for line in predict("fruit-model.npz", unlabelled)] == ["apple", "pear"]
+
+
+def test_tables_that_do_not_fit(invoke, refusal, table, tmp_path):
+    invoke("train", "--dataset", table, "--label", "kind", "--hidden", 20)
+    new = tmp_path / "new.csv"
+    new.write_text("size,colour,same\n1,blue,7\n")
+    assert refusal("predict", "fruit-model.npz", new) == (
+        f"{new}: 'blue' in column 'colour' of sample 0, which no training sample had. "
+        "Known: green, red, yellow."
+    )
+    new.write_text("size,colour\n1,red\n")
+    assert refusal("predict", "fruit-model.npz", new).endswith(
+        "no column 'same', which the model was trained with."
+    )
+
+
+def test_the_model_does_not_replace_the_data(refusal, tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "mine.npz", x=rng.normal(size=(60, 3)), y=np.arange(60) % 2)
+    arguments = ["train", "--dataset", "mine.npz", "--out", "mine.npz", "--force"]
+    assert "the data themselves" in refusal(*arguments)
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "digits"])
+def test_embedded_sets_are_predicted_as_they_are_stored(invoke, tmp_path, name):
+    assert invoke("train", "--dataset", name, "--quiet").exit_code == 0
+    dataset = load_dataset(name)
+    model = read_model(tmp_path / f"{name}-model.npz")
+    stored = dataset.test.inputs.astype(float)
+    if model.scaling is not None:
+        used = model.scaling.factors > 0
+        stored[:, used] = stored[:, used] / model.scaling.factors[used] + model.scaling.offsets[used]
+    errors = (model.choose(stored) != dataset.test.labels).mean()
+    assert errors < 0.1
