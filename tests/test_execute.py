@@ -58,6 +58,13 @@ def test_what_finishes_first_comes_first():
     assert [job for job, _ in execute(time.sleep, [1.5, 0.0, 0.0], 2)] == [0.0, 0.0, 1.5]
 
 
+@pytest.fixture
+def new_children():
+    """What this process has started since; other tests' pools may outlive them."""
+    before = set(multiprocessing.active_children())
+    return lambda: [child for child in multiprocessing.active_children() if child not in before]
+
+
 @pytest.mark.parametrize("n_processes", [1, 2])
 def test_no_more_jobs_are_under_way_than_processes(n_processes):
     n_started = n_stored = most = 0
@@ -78,10 +85,10 @@ def test_no_more_jobs_are_under_way_than_processes(n_processes):
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
-def test_a_jobs_error_comes_through(n_processes):
+def test_a_jobs_error_comes_through(n_processes, new_children):
     with pytest.raises(ElmldaError, match=r"'x': 'x' is neither a number nor a range\."):
         list(execute(parse_ranges, ["1-2", "x", "3"], n_processes))
-    assert multiprocessing.active_children() == []
+    assert new_children() == []
 
 
 def test_a_jobs_error_does_not_wait_for_the_others():
@@ -91,30 +98,29 @@ def test_a_jobs_error_does_not_wait_for_the_others():
     assert time.monotonic() - start < 30
 
 
-def test_a_worker_that_is_killed_is_explained():
+def test_a_worker_that_is_killed_is_explained(new_children):
     with pytest.raises(ElmldaError) as caught:
         list(execute(signal.raise_signal, [signal.SIGKILL, signal.SIGKILL], 2))
     message = str(caught.value)
     assert "a worker process died" in message
     assert "run the same command again, with fewer --jobs" in message
     assert "\n" not in message
-    assert multiprocessing.active_children() == []
+    assert new_children() == []
 
 
-def test_who_stops_listening_leaves_no_process():
+def test_who_stops_listening_leaves_no_process(new_children):
     results = execute(time.sleep, [0.0, 60.0, 60.0], 2)
     assert next(results) == (0.0, None)
     results.close()
-    assert multiprocessing.active_children() == []
+    assert new_children() == []
 
 
 def test_who_stops_listening_does_not_wait_for_a_thread():
+    before = set(threading.enumerate())
     results = execute(time.sleep, [0.0, 60.0])
     next(results)
     results.close()
-    assert all(
-        thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()
-    )
+    assert all(thread.daemon for thread in set(threading.enumerate()) - before)
 
 
 @contextmanager

@@ -531,7 +531,7 @@ def test_pickles_of_fit_are_without_the_sums():
         {"ridge": "auto", "priors": np.array([0.2, 0.3, 0.5]), "precision": "double"},
         {"priors": (0.2, 0.3, 0.5), "batch_size": 7},
     ],
-    ids=str,
+    ids=lambda params: "-".join(params) or "defaults",
 )
 def test_save_and_load(params, tmp_path):
     network = fit(pd.DataFrame(IRIS, columns=list("abcd")), **params)

@@ -32,9 +32,9 @@ def dataset(make_dataset):
 def clouds(monkeypatch, dataset):
     """The small dataset by its name, for jobs of this process."""
     monkeypatch.setattr(network, "load_dataset", lambda name, *_: {"clouds": dataset}[name])
-    network._dataset.cache_clear()
+    network.load_once.cache_clear()
     yield dataset
-    network._dataset.cache_clear()
+    network.load_once.cache_clear()
 
 
 # Which networks
