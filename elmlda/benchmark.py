@@ -401,7 +401,7 @@ def run_growth(
         sizes = nested_sizes(n_inputs, fanout)
         job = NetworkJob(ref, seed, (), sizes, settings, resources)
         # More than one process is what makes `execute` start new ones.
-        for _, (seconds, peak) in execute(_time_alone, [job], n_processes=2):
+        for _, (seconds, peak) in execute(_time_alone, [job], 2):
             yield GrowthPoint(fanout, sizes[-1], seconds, peak)
 
 

@@ -1,4 +1,7 @@
-"""Where networks run: in this process, or side by side in local processes."""
+"""Where jobs run: in this process, in local processes, or wherever another `Place` takes them.
+
+Experiments know a `Place` only by this module's interface, `elmlda.cluster` has one more.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +9,177 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, Protocol, TypeVar
 
 from elmlda.errors import ElmldaError
 
 Job = TypeVar("Job")
+Part = TypeVar("Part")
+Whole = TypeVar("Whole")
 Result = TypeVar("Result")
 
 
+class Workers(Protocol):
+    """A place that is open: what does the jobs."""
+
+    @property
+    def poll_seconds(self) -> float | None:
+        """How often to ask `count` again while nothing finishes; None: it never changes."""
+
+    def count(self) -> int:
+        """Jobs that may be under way at once."""
+
+    def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
+        """Start a job."""
+
+    def reduce(
+        self,
+        function: Callable[[Job], Part],
+        jobs: Sequence[Job],
+        merge: Callable[[Part, Part], Part],
+        finish: Callable[[Whole, Part], Result],
+        whole: Whole,
+    ) -> Result:
+        """Do the jobs, merge their results by a tree and in order, and finish the whole with that."""
+
+
+class Place(Protocol):
+    """Where jobs run."""
+
+    def open(self) -> AbstractContextManager[Workers]:
+        """Bring the workers up, and let them go at the end, however it comes."""
+
+
 def execute(
-    function: Callable[[Job], Result], jobs: Iterable[Job], n_processes: int = 1
+    function: Callable[[Job], Result], jobs: Iterable[Job], place: Place | int = 1
 ) -> Iterator[tuple[Job, Result]]:
     """Each job with its result, in the order in which they finish.
 
-    No more than `n_processes` jobs are under way, so what an interruption loses is at most those.
-    With one process, jobs run in this one, in their order.
+    No more jobs are under way than the place has workers, so what an interruption loses is at most
+    those.
+
+    Parameters
+    ----------
+    place : a number is of local processes: see `Local`
     """
-    if n_processes == 1:
-        with _BackgroundThread() as executor:
-            yield from _complete(executor.submit, function, jobs, 1)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_processes, context, initializer=_prepare_worker) as executor:
-        try:
-            yield from _complete(_deaf_to_ctrl_c(executor.submit), function, jobs, n_processes)
-        except BrokenProcessPool as error:
-            raise ElmldaError(
-                "a worker process died, most likely for want of memory. What was recorded is safe: "
-                "run the same command again, with fewer --jobs or a smaller --chunk."
-            ) from error
-        except BaseException:
-            # Ctrl-C, or a job's own error: do not wait for the jobs under way.
-            for process in list((executor._processes or {}).values()):
-                process.kill()
-            raise
+    waiting = iter(jobs)
+    first = list(islice(waiting, 1))
+    if first:  # else there is no need of a place, which may be far away
+        with open_place(place) as workers:
+            yield from _complete(workers, function, chain(first, waiting))
+
+
+def open_place(place: Place | int) -> AbstractContextManager[Workers]:
+    """Bring a place's workers up; a number is of local processes."""
+    return (Local(place) if isinstance(place, int) else place).open()
 
 
 def _complete(
-    submit: Callable[..., Future[Result]],
-    function: Callable[[Job], Result],
-    jobs: Iterable[Job],
-    n_under_way: int,
+    workers: Workers, function: Callable[[Job], Result], waiting: Iterator[Job]
 ) -> Iterator[tuple[Job, Result]]:
-    waiting = iter(jobs)
-    under_way = {submit(function, job): job for job in islice(waiting, n_under_way)}
+    under_way: dict[Future[Result], Job] = {}
+
+    def top_up() -> None:
+        # One must always be under way: where there is no worker just now, it waits for the next.
+        n_more = max(workers.count() - len(under_way), 0 if under_way else 1)
+        under_way.update({workers.submit(function, job): job for job in islice(waiting, n_more)})
+
+    top_up()
     while under_way:
-        done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        done, _ = wait(under_way, workers.poll_seconds, FIRST_COMPLETED)
         for future in done:
             job, result = under_way.pop(future), future.result()
             yield job, result
             # Only now: the caller has stored the result before the next job starts.
-            under_way |= {submit(function, job): job for job in islice(waiting, 1)}
+            top_up()
+        if not done:
+            top_up()
+
+
+@dataclass(frozen=True)
+class Local:
+    """The machine that this is: with one process, jobs run in this one, in their order."""
+
+    n_processes: int = 1
+
+    @contextmanager
+    def open(self) -> Iterator[Workers]:
+        if self.n_processes == 1:
+            with _BackgroundThread() as executor:
+                yield _LocalWorkers(executor.submit, 1)
+            return
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(self.n_processes, context, initializer=_prepare_worker) as pool:
+            try:
+                yield _LocalWorkers(_deaf_to_ctrl_c(pool.submit), self.n_processes)
+            except BrokenProcessPool as error:
+                raise ElmldaError(
+                    "a worker process died, most likely for want of memory. What was recorded is "
+                    "safe: run the same command again, with fewer --jobs or a smaller --chunk."
+                ) from error
+            except BaseException:
+                # Ctrl-C, or a job's own error: do not wait for the jobs under way.
+                for process in list((pool._processes or {}).values()):
+                    process.kill()
+                raise
+
+
+@dataclass(frozen=True)
+class _LocalWorkers:
+    start: Callable[..., Future[Any]]
+    n_workers: int
+    poll_seconds: float | None = None
+
+    def count(self) -> int:
+        return self.n_workers
+
+    def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
+        return self.start(function, job)
+
+    def reduce(
+        self,
+        function: Callable[[Job], Part],
+        jobs: Sequence[Job],
+        merge: Callable[[Part, Part], Part],
+        finish: Callable[[Whole, Part], Result],
+        whole: Whole,
+    ) -> Result:
+        numbers = {id(one): i for i, one in enumerate(jobs)}
+        parts = ((numbers[id(one)], part) for one, part in _complete(self, function, iter(jobs)))
+        merged = _merge_tree(parts, len(jobs), merge)
+        # In this process, wherever the parts came from: what is merged may be large to send.
+        with _BackgroundThread() as executor:
+            finished: Future[Result] = executor.submit(finish, whole, merged)  # type: ignore[no-untyped-call]
+            return finished.result()
+
+
+def _merge_tree(
+    parts: Iterable[tuple[int, Part]], n_parts: int, merge: Callable[[Part, Part], Part]
+) -> Part:
+    """Merge numbered parts, neighbours first, each pair as soon as it is there.
+
+    Which are merged depends on no order of arrival, so that rounding is the same in every run.
+    """
+    single: dict[tuple[int, int], Part] = {}
+    for number, part in parts:
+        here, level, width = number, 0, n_parts
+        while width > 1:
+            if (here ^ 1) < width:
+                if (level, here ^ 1) not in single:
+                    single[level, here] = part
+                    break
+                other = single.pop((level, here ^ 1))
+                part = merge(other, part) if here % 2 else merge(part, other)
+            here, level, width = here // 2, level + 1, (width + 1) // 2
+        else:
+            return part
+    raise ValueError(f"fewer than {n_parts} parts")
 
 
 class _BackgroundThread(Executor):

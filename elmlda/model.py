@@ -15,7 +15,7 @@ from elmlda.datasets.scaling import Scaling
 from elmlda.evaluate import combine_posteriors, posteriors_of_choice
 from elmlda.hidden import ELEMENTS_PER_TASK, HiddenLayer, draw_input_weights
 from elmlda.machine import count_blas_threads
-from elmlda.network import HIDDEN_DTYPES, add_samples, load_once, score_pi
+from elmlda.network import HIDDEN_DTYPES, add_samples, load_job_data, score_pi
 from elmlda.ridge import choose_ridge
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
 from elmlda.solve import LdaOutputs, LostPrecisionError, PiOutputs, derive_lda, solve_pi
@@ -191,7 +191,7 @@ class TrainingJob:
 
 def run_training(job: TrainingJob) -> Network:
     """Train the job's network, in this process."""
-    data = load_once(job.dataset)
+    data = load_job_data(job.dataset)
     with threadpool_limits(job.resources.threads, user_api="blas"):
         return train_network(
             job.recipe,

@@ -17,7 +17,14 @@ from elmlda.datasets import Dataset, load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.evaluate import count_errors, posteriors, round_posteriors
 from elmlda.hidden import HiddenLayer, draw_input_weights
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, parse_priors
+from elmlda.settings import (
+    DatasetRef,
+    NetworkJob,
+    NetworkSettings,
+    Resources,
+    RowBlockJob,
+    parse_priors,
+)
 from elmlda.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
 from elmlda.statistics import Statistics
 from elmlda.stopwatch import Stopwatch
@@ -52,13 +59,18 @@ class NetworkResult:
 
 def run_job(job: NetworkJob, methods: Collection[str] = METHODS) -> NetworkResult:
     """Train and test the job's network, in this process."""
-    rng = np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=job.key))
-    return run_network(load_once(job.dataset), rng, job.sizes, job.settings, job.resources, methods)
+    return run_network(
+        load_job_data(job.dataset), _rng(job), job.sizes, job.settings, job.resources, methods
+    )
+
+
+def _rng(job: NetworkJob) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=job.key))
 
 
 @lru_cache(maxsize=1)
-def load_once(ref: DatasetRef) -> Dataset:
-    """A process's data set, kept for the jobs that follow."""
+def load_job_data(ref: DatasetRef) -> Dataset:
+    """Load the data of a process's jobs, which keeps them."""
     return load_dataset(ref.name, ref.data_dir, ref.label)
 
 
@@ -82,7 +94,6 @@ def run_network(
     sizes = tuple(sizes)
     settings = settings or NetworkSettings()
     resources = resources or Resources()
-    labels = dataset.test.labels
     before = copy.deepcopy(rng)
     watch = Stopwatch()
     with threadpool_limits(resources.threads, user_api="blas"):
@@ -93,11 +104,51 @@ def run_network(
         if scores is None:
             settings = replace(settings, precision="double")
             scores = _train_and_score(dataset, before, sizes, settings, resources, methods, watch)
-        with watch.part("test"):
-            errors = {
-                method: tuple(count_errors(scores[method], labels).tolist()) for method in methods
-            }
+        result = _count(dataset, sizes, scores, settings.precision, methods, watch)
         seconds = time.perf_counter() - start
+    return replace(result, part_seconds=dict(watch.parts), seconds=seconds)
+
+
+def accumulate_block(job: RowBlockJob) -> Statistics:
+    """Statistics of the job's block of training samples alone, in this process."""
+    dataset = load_job_data(job.dataset)
+    n_train = len(dataset.train.labels)
+    rows = slice(*(n_train * i // job.n_blocks for i in (job.block, job.block + 1)))
+    with threadpool_limits(job.resources.threads, user_api="blas"):
+        return accumulate_statistics(
+            _draw_layer(dataset, _rng(job), job.sizes[-1], job.settings, job.resources),
+            dataset.train.inputs[rows],
+            dataset.train.labels[rows],
+            dataset.n_classes,
+            job.resources.chunk,
+        )
+
+
+def finish_job(job: NetworkJob, statistics: Statistics) -> NetworkResult:
+    """Solve and test the job's network, whose statistics are there, in this process."""
+    dataset, watch = load_job_data(job.dataset), Stopwatch()
+    with threadpool_limits(job.resources.threads, user_api="blas"):
+        start = time.perf_counter()
+        layer = _draw_layer(dataset, _rng(job), job.sizes[-1], job.settings, job.resources)
+        pi = solve_pi(statistics, job.sizes, job.settings.ridge, watch)
+        scores = _score(dataset, layer, pi, job.settings, job.resources, METHODS, watch)
+        result = _count(dataset, job.sizes, scores, job.settings.precision, METHODS, watch)
+        seconds = time.perf_counter() - start
+    return replace(result, part_seconds=dict(watch.parts), seconds=seconds)
+
+
+def _count(
+    dataset: Dataset,
+    sizes: tuple[int, ...],
+    scores: dict[str, FloatArray],
+    precision: str,
+    methods: Collection[str],
+    watch: Stopwatch,
+) -> NetworkResult:
+    """What is kept of the scores; its times are the caller's matter."""
+    labels = dataset.test.labels
+    with watch.part("test"):
+        errors = {method: tuple(count_errors(scores[method], labels).tolist()) for method in methods}
     lda_scores = scores["lda"][:, -1] if "lda" in methods else np.empty((0, dataset.n_classes))
     return NetworkResult(
         sizes,
@@ -106,9 +157,9 @@ def run_network(
         errors.get("lda", ()),
         n_test=len(labels),
         posteriors=round_posteriors(posteriors(lda_scores)),
-        precision=settings.precision,
-        part_seconds=dict(watch.parts),
-        seconds=seconds,
+        precision=precision,
+        part_seconds={},
+        seconds=0.0,
     )
 
 
@@ -123,24 +174,42 @@ def _train_and_score(
 ) -> dict[str, FloatArray]:
     """Each method's scores of the test samples: n_test × n_sizes × n_classes."""
     with watch.part("projection"):
-        layer = HiddenLayer(
-            draw_input_weights(
-                rng,
-                dataset.n_inputs,
-                sizes[-1],
-                settings.weight_range,
-                HIDDEN_DTYPES[settings.precision],
-            ),
-            settings.activation,
-            dataset.input_scale if settings.input_scale is None else settings.input_scale,
-            resources.threads,
-        )
+        layer = _draw_layer(dataset, rng, sizes[-1], settings, resources)
     train = dataset.train
     statistics = accumulate_statistics(
         layer, train.inputs, train.labels, dataset.n_classes, resources.chunk, watch
     )
     pi = solve_pi(statistics, sizes, settings.ridge, watch)
     del statistics
+    return _score(dataset, layer, pi, settings, resources, methods, watch)
+
+
+def _draw_layer(
+    dataset: Dataset,
+    rng: np.random.Generator,
+    n_hidden: int,
+    settings: NetworkSettings,
+    resources: Resources,
+) -> HiddenLayer:
+    dtype = HIDDEN_DTYPES[settings.precision]
+    return HiddenLayer(
+        draw_input_weights(rng, dataset.n_inputs, n_hidden, settings.weight_range, dtype),
+        settings.activation,
+        dataset.input_scale if settings.input_scale is None else settings.input_scale,
+        resources.threads,
+    )
+
+
+def _score(
+    dataset: Dataset,
+    layer: HiddenLayer,
+    pi: PiOutputs,
+    settings: NetworkSettings,
+    resources: Resources,
+    methods: Collection[str],
+    watch: Stopwatch,
+) -> dict[str, FloatArray]:
+    """Each method's scores of the test samples, from PI's weights."""
     if "lda" in methods:
         with watch.part("lda"):
             lda = derive_lda(pi, resolve_priors(settings.priors, pi.class_counts))

@@ -78,6 +78,14 @@ class NetworkJob:
     resources: Resources = field(default_factory=Resources)
 
 
+@dataclass(frozen=True)
+class RowBlockJob(NetworkJob):
+    """The part of a network's training that is a sum over one block of the training samples."""
+
+    block: int = 0
+    n_blocks: int = 1
+
+
 def network_key(design: str, index: int, n_hidden: int, n_inputs: int) -> tuple[int, ...]:
     """Spawn key of network `index` of a run, whichever experiment asks for it.
 

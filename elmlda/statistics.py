@@ -61,3 +61,11 @@ class Statistics:
         self.gram += other.gram
         self.class_sums += other.class_sums
         self.class_counts += other.class_counts
+
+    def plus(self, other: Statistics) -> Statistics:
+        """The statistics of both; neither is changed, since others may have them too."""
+        return Statistics(
+            self.gram + other.gram,
+            self.class_sums + other.class_sums,
+            self.class_counts + other.class_counts,
+        )

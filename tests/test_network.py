@@ -130,11 +130,11 @@ def test_a_jobs_dataset_is_loaded_once(monkeypatch, make_dataset):
         return make_dataset()
 
     monkeypatch.setattr(network, "load_dataset", load)
-    network.load_once.cache_clear()
+    network.load_job_data.cache_clear()
     ref = DatasetRef("clouds", Path("somewhere"))
     for key in range(3):
         run_job(NetworkJob(ref, 0, (key,), (5,)))
-    network.load_once.cache_clear()
+    network.load_job_data.cache_clear()
     assert loaded == [("clouds", Path("somewhere"), None)]
 
 

@@ -10,6 +10,7 @@ import click
 
 from elmlda.cli.options import (
     Ranges,
+    cluster_option,
     config_option,
     layer_options,
     output_options,
@@ -20,6 +21,7 @@ from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset, Table
+    from elmlda.execute import Place
     from elmlda.experiments.compare import ComparePlan, CompareRecord
 
 RULES = ("none", "gcv")
@@ -76,6 +78,7 @@ BYTES_PER_PAIR_OF_UNITS = 32
 @layer_options
 @output_options
 @resource_options
+@cluster_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -115,6 +118,9 @@ def _compare_on(name: str, options: dict[str, Any]) -> None:
 
     ref = DatasetRef(name, options["data_dir"], options["label"])
     source = load_source(ref.name, ref.data_dir, ref.label)
+    if options["cluster"]:
+        runs.refuse_beside_cluster(options)
+        ref = runs.find_anywhere(ref)
     if isinstance(source, Table):
         require_two_of_each(source)
     plan = _make_plan(source, ref, options)
@@ -143,7 +149,7 @@ def _compare_on(name: str, options: dict[str, Any]) -> None:
         if not quiet:
             click.echo(f"{source.name}: hidden units {_sizes_text(plan)}", err=True)
         with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:
-            for records in run_compare(jobs, options["jobs"]):
+            for records in run_compare(jobs, _choose_place(source, plan, options)):
                 file.append([record for record in records if record.key not in recorded])
                 bar.update()
         file.sort(key=lambda record: record.key)
@@ -174,8 +180,9 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
             f"{sizes[0]:,} hidden units or more. Without a ridge LDA needs fewer: use --rule gcv."
         )
     largest = max(size for some in chosen.values() for size in some)
-    needed = options["jobs"] * BYTES_PER_PAIR_OF_UNITS * largest**2
-    runs.refuse_too_large(largest, needed, options["jobs"])
+    if not options["cluster"]:
+        needed = options["jobs"] * BYTES_PER_PAIR_OF_UNITS * largest**2
+        runs.refuse_too_large(largest, needed, options["jobs"])
     names = [name for name in NetworkSettings.__dataclass_fields__ if name != "ridge"]
     threads = options["threads"] or max(1, count_cores() // options["jobs"])
     return ComparePlan(
@@ -187,6 +194,17 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
         NetworkSettings(**{name: options[name] for name in names}),
         Resources(threads, options["chunk"]),
     )
+
+
+def _choose_place(source: Dataset | Table, plan: ComparePlan, options: dict[str, Any]) -> Place | int:
+    if not options["cluster"]:
+        return int(options["jobs"])
+    from elmlda.cluster import Cluster
+    from elmlda.experiments.compare import load_job_data
+
+    largest = max(size for sizes in plan.sizes.values() for size in sizes)
+    needed = BYTES_PER_PAIR_OF_UNITS * largest**2
+    return Cluster(options["cluster"], plan.dataset, load_job_data, source.checksums, needed)
 
 
 def _identity(source: Dataset | Table, plan: ComparePlan) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.formats import or_blank, with_interval
-from elmlda.cli.options import network_options, resource_options, run_options
+from elmlda.cli.options import cluster_option, network_options, resource_options, run_options
 from elmlda.settings import COMBINATIONS
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 )
 @network_options
 @resource_options
+@cluster_option
 @run_options
 def ensemble(**options: Any) -> None:
     """Combine LDA-ELM networks by their posterior probabilities and count test errors.
@@ -96,7 +97,7 @@ def ensemble(**options: Any) -> None:
         with runs.progress(n_all, n_all - len(missing), "network", options["quiet"]) as bar:
             for n_trained, records in run_ensemble(
                 plan, repeats, missing, kept, setup.dataset.test.labels, setup.priors(),
-                setup.n_processes,
+                runs.choose_place(setup, (n_hidden,)),
             ):  # fmt: skip
                 if records:
                     mistakes_file.append(records.mistakes)

@@ -237,6 +237,13 @@ resource_options = _together(
     one_network_options,
 )
 
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS|FILE",
+    help="Networks on a Dask cluster instead: its scheduler's address, such as tcp://HOST:8786, or "
+    "its scheduler file.",
+)
+
 config_option = click.option(
     "--config",
     type=click.Path(path_type=Path),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ from tqdm import tqdm
 from elmlda.arrays import FloatArray
 from elmlda.cli.formats import format_seconds
 from elmlda.cost import Problem, count_operations, measure_matmul_speed, predict_peak_bytes
-from elmlda.datasets import Dataset, load_dataset
+from elmlda.datasets import Dataset, find_info, load_dataset
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.datasets.content import available_memory
 from elmlda.errors import ElmldaError
+from elmlda.execute import Place
 from elmlda.machine import count_cores, describe_machine
-from elmlda.network import HIDDEN_DTYPES, resolve_priors
+from elmlda.network import HIDDEN_DTYPES, load_job_data, resolve_priors
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 from elmlda.store import PosteriorStore, Run, check_same_run, read_manifest
 
@@ -43,6 +44,10 @@ class Setup:
     resources: Resources
     n_processes: int
     folder: Path
+    cluster: str | None = None
+    """Where the scheduler is that gives networks to workers."""
+    n_blocks: int = 1
+    """Of rows, which workers share out among them for every network."""
 
     def identity(self) -> dict[str, Any]:
         """What makes the run's networks what they are, for its manifest."""
@@ -88,7 +93,10 @@ def prepare(options: dict[str, Any]) -> Setup:
     settings = NetworkSettings(**{name: options[name] for name in NetworkSettings.__dataclass_fields__})
     ref = DatasetRef(options["dataset"], options["data_dir"], options["label"])
     dataset = load_dataset(ref.name, ref.data_dir, ref.label)
-    jobs = options["jobs"]
+    jobs, cluster = options["jobs"], options.get("cluster")
+    if cluster:
+        refuse_beside_cluster(options)
+        ref = find_anywhere(ref)
     threads = options["threads"] or max(1, count_cores() // jobs)
     if jobs * threads > count_cores() and jobs > 1:
         raise ElmldaError(
@@ -104,6 +112,8 @@ def prepare(options: dict[str, Any]) -> Setup:
         Resources(threads, options["chunk"]),
         jobs,
         options["out"] or Path("results") / dataset.name,
+        cluster,
+        options.get("split_rows", 1),
     )
     setup.priors()  # so that wrong ones are refused at once
     return setup
@@ -119,7 +129,44 @@ def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
             "LDA needs more training samples than hidden units or a ridge: "
             f"{n_train:,} samples, {sizes[-1]:,} hidden units. Add --ridge 1e-3{smaller}."
         )
-    refuse_too_large(sizes[-1], peak_bytes(setup, sizes), setup.n_processes)
+    if setup.n_blocks > n_train:
+        raise ElmldaError(
+            f"--split-rows {setup.n_blocks} is more than the {n_train:,} training samples."
+        )
+    if not setup.cluster:
+        refuse_too_large(sizes[-1], peak_bytes(setup, sizes), setup.n_processes)
+
+
+def refuse_beside_cluster(options: dict[str, Any]) -> None:
+    """Refuse what only the workers of a cluster can have."""
+    if options["jobs"] > 1:
+        raise ElmldaError(
+            f"--cluster and --jobs {options['jobs']} exclude each other: start more workers instead."
+        )
+    if options["threads"]:
+        raise ElmldaError(
+            "--cluster and --threads exclude each other: each worker's own dask worker --nthreads "
+            "counts."
+        )
+
+
+def find_anywhere(ref: DatasetRef) -> DatasetRef:
+    """The same data for a process in another folder."""
+    name = ref.name
+    if ref.data_dir is None and name and find_info(name) is None:
+        name = str(Path(name).expanduser().absolute())
+    return replace(ref, name=name, data_dir=ref.data_dir and ref.data_dir.absolute())
+
+
+def choose_place(setup: Setup, sizes: tuple[int, ...]) -> Place | int:
+    """Where networks of these sizes are to run."""
+    if not setup.cluster:
+        return setup.n_processes
+    from elmlda.cluster import Cluster
+
+    return Cluster(
+        setup.cluster, setup.ref, load_job_data, setup.dataset.checksums, peak_bytes(setup, sizes)
+    )
 
 
 def refuse_too_large(n_hidden: int, needed: int, n_processes: int) -> None:
@@ -134,12 +181,14 @@ def refuse_too_large(n_hidden: int, needed: int, n_processes: int) -> None:
 
 
 def peak_bytes(setup: Setup, sizes: tuple[int, ...]) -> int:
-    """Memory that the run takes at its peak, all its processes together."""
+    """Memory that the run takes at its peak: all its processes together, or one worker."""
     data, resources = setup.dataset, setup.resources
     itemsize = HIDDEN_DTYPES[setup.settings.precision]().itemsize
     inputs = data.train.inputs.nbytes + data.test.inputs.nbytes
     one = predict_peak_bytes(setup.problem(sizes), resources.chunk, itemsize, inputs)
-    return one * setup.n_processes
+    # Partial Gram matrices that wait for another to be merged with.
+    waiting = (setup.n_blocks - 1).bit_length() * itemsize * sizes[-1] ** 2
+    return one * setup.n_processes + waiting
 
 
 def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list[str]:
@@ -150,8 +199,12 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
         f"{len(setup.dataset.test.labels):,} to test on"
         + ("" if setup.dataset.has_own_split else ", always the same"),
         f"recorded       {n_recorded:,} rows that the plan asks for",
-        f"to be trained  {len(jobs):,} networks ({setup.design} design), in {setup.n_processes} "
-        f"× {setup.resources.threads} threads",
+        f"to be trained  {len(jobs):,} networks ({setup.design} design), "
+        + (
+            f"by the workers at {setup.cluster}"
+            if setup.cluster
+            else f"in {setup.n_processes} × {setup.resources.threads} threads"
+        ),
     ]
     if jobs:
         largest = max((job.sizes for job in jobs), key=lambda sizes: sizes[-1])
@@ -163,8 +216,11 @@ def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list
             count_operations(setup.problem(job.sizes)).seconds(*speeds) for job in jobs
         )
         lines += [
-            f"peak memory    {peak_bytes(setup, largest) / 1e9:.2f} GB",
-            f"time           about {format_seconds(seconds)}, from the {speeds[0] / 1e9:.0f} "
+            f"peak memory    {peak_bytes(setup, largest) / 1e9:.2f} GB"
+            + (" for each worker" if setup.cluster else ""),
+            f"time           about {format_seconds(seconds)}"
+            + (" without the cluster" if setup.cluster else "")
+            + f", from the {speeds[0] / 1e9:.0f} "
             "GFLOP/s that this machine's matrix multiplication reaches just now",
         ]
     return lines

@@ -8,7 +8,14 @@ import click
 from click.core import ParameterSource
 
 from elmlda.cli.formats import or_blank, with_interval
-from elmlda.cli.options import Ranges, fanout_option, network_options, resource_options, run_options
+from elmlda.cli.options import (
+    Ranges,
+    cluster_option,
+    fanout_option,
+    network_options,
+    resource_options,
+    run_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +35,16 @@ if TYPE_CHECKING:
 )
 @network_options
 @resource_options
+@cluster_option
+@click.option(
+    "--split-rows",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="P",
+    help="Share each network out by P blocks of training samples, for very large networks or data; "
+    "networks then follow one another.",
+)
 @run_options
 @click.pass_context
 def sweep(ctx: click.Context, /, **options: Any) -> None:
@@ -61,7 +78,9 @@ def sweep(ctx: click.Context, /, **options: Any) -> None:
         recorded = set(unique(file.read(), lambda record: record.key, file.path))
         jobs, n_all = plan.jobs(recorded), len(plan.jobs())
         with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:
-            for job, result, records in run_sweep(jobs, n_inputs, setup.n_processes):
+            for job, result, records in run_sweep(
+                jobs, n_inputs, runs.choose_place(setup, sizes), setup.n_blocks
+            ):
                 if options["posteriors"] and job.sizes[-1] == sizes[-1]:
                     setup.posteriors().write(job.key, sizes[-1], result.posteriors)
                 file.append(records)

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source
 from elmlda.evaluate import count_errors
-from elmlda.execute import execute
+from elmlda.execute import Place, execute
 from elmlda.hidden import HiddenLayer, draw_input_weights
 from elmlda.network import HIDDEN_DTYPES, accumulate_statistics, resolve_priors, score_pi
 from elmlda.ridge import choose_ridge
@@ -124,15 +124,15 @@ def smallest_training_part(source: Dataset | Table, n_folds: int) -> int:
     return source.n_samples - -(-source.n_samples // n_folds)
 
 
-def run_compare(jobs: Sequence[CompareJob], n_processes: int = 1) -> Iterator[list[CompareRecord]]:
+def run_compare(jobs: Sequence[CompareJob], place: Place | int = 1) -> Iterator[list[CompareRecord]]:
     """The records of each network as it finishes."""
-    for _, records in execute(run_job, jobs, n_processes):
+    for _, records in execute(run_job, jobs, place):
         yield records
 
 
 def run_job(job: CompareJob) -> list[CompareRecord]:
     """Train and test the job's network, in this process."""
-    dataset = divide(_source(job.dataset), job.seed, job.repeat, job.fold, job.n_folds)
+    dataset = divide(load_job_data(job.dataset), job.seed, job.repeat, job.fold, job.n_folds)
     with threadpool_limits(job.resources.threads, user_api="blas"):
         try:
             return _compare(job, dataset)
@@ -141,7 +141,8 @@ def run_job(job: CompareJob) -> list[CompareRecord]:
 
 
 @lru_cache(maxsize=1)
-def _source(ref: DatasetRef) -> Dataset | Table:
+def load_job_data(ref: DatasetRef) -> Dataset | Table:
+    """Load the data of a process's jobs, which keeps them."""
     return load_source(ref.name, ref.data_dir, ref.label)
 
 

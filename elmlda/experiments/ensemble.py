@@ -11,7 +11,7 @@ import numpy as np
 from elmlda.arrays import FloatArray, IntArray
 from elmlda.errors import ElmldaError
 from elmlda.evaluate import combine_posteriors, count_errors
-from elmlda.execute import execute
+from elmlda.execute import Place, execute
 from elmlda.network import run_job
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 from elmlda.store import PosteriorStore
@@ -123,7 +123,7 @@ def run_ensemble(
     kept: PosteriorStore,
     labels: IntArray,
     priors: FloatArray,
-    n_processes: int = 1,
+    place: Place | int = 1,
 ) -> Iterator[tuple[int, RepeatRecords | None]]:
     """The number of networks just trained (0 or 1), and what became complete by it, if anything."""
     waiting = {repeat: {job.key for job in plan.members(repeat)} for repeat in repeats}
@@ -133,7 +133,7 @@ def run_ensemble(
         if not keys:
             yield 0, _combine(plan, repeat, kept, labels, priors)
     repeat_of = {key: repeat for repeat, keys in waiting.items() for key in keys}
-    for job, result in execute(run_job, missing, n_processes):
+    for job, result in execute(run_job, missing, place):
         kept.write(job.key, plan.n_hidden, result.posteriors)
         repeat = repeat_of[job.key]
         waiting[repeat].discard(job.key)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from elmlda.execute import execute
-from elmlda.network import NetworkResult, run_job
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
+from elmlda.execute import Place, Workers, execute, open_place
+from elmlda.network import NetworkResult, accumulate_block, finish_job, run_job
+from elmlda.settings import (
+    DatasetRef,
+    NetworkJob,
+    NetworkSettings,
+    Resources,
+    RowBlockJob,
+    network_key,
+)
+from elmlda.solve import LostPrecisionError
+from elmlda.statistics import Statistics
 
 FILE = "sweep.csv"
 
@@ -66,11 +76,43 @@ class SweepPlan:
 
 
 def run_sweep(
-    jobs: Iterable[NetworkJob], n_inputs: int, n_processes: int = 1
+    jobs: Iterable[NetworkJob], n_inputs: int, place: Place | int = 1, n_blocks: int = 1
 ) -> Iterator[tuple[NetworkJob, NetworkResult, list[SweepRecord]]]:
-    """Each network as it finishes, with its records."""
-    for job, result in execute(run_job, jobs, n_processes):
+    """Each network as it finishes, with its records.
+
+    Parameters
+    ----------
+    n_blocks : into how many blocks of rows the training data are split; if there are several, the
+        workers share each network, and networks follow one another
+    """
+    if n_blocks == 1:
+        results = execute(run_job, jobs, place)
+    else:
+        results = _run_split(list(jobs), n_blocks, place)
+    for job, result in results:
         yield job, result, _records(job, result, n_inputs)
+
+
+def _run_split(
+    jobs: Sequence[NetworkJob], n_blocks: int, place: Place | int
+) -> Iterator[tuple[NetworkJob, NetworkResult]]:
+    if not jobs:
+        return
+    with open_place(place) as workers:
+        for job in jobs:
+            start = time.perf_counter()
+            try:
+                result = _share(job, n_blocks, workers)
+            except LostPrecisionError:
+                settings = replace(job.settings, precision="double")
+                result = _share(replace(job, settings=settings), n_blocks, workers)
+            yield job, replace(result, seconds=time.perf_counter() - start)
+
+
+def _share(job: NetworkJob, n_blocks: int, workers: Workers) -> NetworkResult:
+    """One network whose statistics the workers accumulate, each of some of the samples."""
+    blocks = [RowBlockJob(**vars(job), block=i, n_blocks=n_blocks) for i in range(n_blocks)]
+    return workers.reduce(accumulate_block, blocks, Statistics.plus, finish_job, job)
 
 
 def _records(job: NetworkJob, result: NetworkResult, n_inputs: int) -> list[SweepRecord]:

@@ -1,6 +1,6 @@
 """A sweep's plan: which networks it asks for, with which random numbers, and what it leaves out."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -32,9 +32,9 @@ def dataset(make_dataset):
 def clouds(monkeypatch, dataset):
     """The small dataset by its name, for jobs of this process."""
     monkeypatch.setattr(network, "load_dataset", lambda name, *_: {"clouds": dataset}[name])
-    network.load_once.cache_clear()
+    network.load_job_data.cache_clear()
     yield dataset
-    network.load_once.cache_clear()
+    network.load_job_data.cache_clear()
 
 
 # Which networks
@@ -177,3 +177,18 @@ def test_designs_and_seeds_give_other_networks(clouds):
     nested = counts(plan(repeats=3).jobs())
     assert nested != counts(plan(repeats=3, design="independent").jobs())
     assert nested != counts(plan(repeats=3, seed=6).jobs())
+
+
+# Rows in blocks
+
+
+@pytest.mark.parametrize("n_blocks", [2, 3, 7, 600])
+@pytest.mark.parametrize("sizes", [(9, 18, 36), (100, 300)], ids=["mixed", "double"])
+def test_blocks_of_rows_give_the_counts_of_all_rows(clouds, n_blocks, sizes):
+    """Also where float32 is not enough, for the blocks together or for all rows at once."""
+
+    def records(*more):
+        found = run_sweep(plan(sizes, repeats=1).jobs(), N_INPUTS, 1, *more)
+        return [astuple(replace(record, seconds=0.0)) for _, _, some in found for record in some]
+
+    assert records(n_blocks) == records()
