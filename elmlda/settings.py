@@ -13,6 +13,9 @@ PRECISIONS = ("mixed", "double")
 DESIGNS = ("nested", "independent")
 COMBINATIONS = ("mean", "product", "median", "max", "vote")
 OUTPUTS = ("lda", "pi")
+RULES = ("none", "gcv")
+"""How `compare` chooses the ridge: none as in the paper, or gcv, which `elmlda.ridge` explains."""
+REPORT_FORMATS = ("csv", "figures", "md", "html")
 DEFAULT_CHUNK = 4000
 DEFAULT_RIDGE = 1.0
 """Of networks that are for use; experiments have the paper's, 0."""

@@ -18,13 +18,13 @@ from elmlda.cli.options import (
     resource_options,
 )
 from elmlda.errors import ElmldaError
+from elmlda.settings import RULES
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset, Table
     from elmlda.execute import Place
     from elmlda.experiments.compare import ComparePlan, CompareRecord
 
-RULES = ("none", "gcv")
 BYTES_PER_PAIR_OF_UNITS = 32
 """Gram matrix, its copy, its eigenvectors and their workspace, in float64."""
 

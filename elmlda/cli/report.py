@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from elmlda.errors import ElmldaError
+from elmlda.settings import REPORT_FORMATS
 
 if TYPE_CHECKING:
     from elmlda.report.run_report import WrittenReport
-
-FORMATS = ("csv", "figures", "md", "html")
 
 
 @click.command()
@@ -20,7 +19,7 @@ FORMATS = ("csv", "figures", "md", "html")
 @click.option(
     "--format",
     "formats",
-    type=click.Choice(FORMATS),
+    type=click.Choice(REPORT_FORMATS),
     multiple=True,
     help="Make only this; may be given several times.  [default: all]",
 )
@@ -37,7 +36,7 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
     from elmlda.report.run_report import write_report
     from elmlda.store import MANIFEST
 
-    wanted = formats or FORMATS
+    wanted = formats or REPORT_FORMATS
     if opens and "html" not in wanted:
         raise click.UsageError("--open needs the page: add --format html.")
     folders = list(runs) or _find_folders(Path("results"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,7 +30,7 @@ from elmlda.settings import NetworkSettings
 RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
 
-class ELMBase(ClassifierMixin, BaseEstimator):
+class ELMBase(ClassifierMixin, BaseEstimator, ABC):
     """What one network and an ensemble have in common: parameters, validation, files."""
 
     _model: Model
@@ -125,9 +126,9 @@ class ELMBase(ClassifierMixin, BaseEstimator):
         chosen = self._values(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
+    @abstractmethod
     def _values(self, X: Any) -> FloatArray:
         """Whatever is highest at the chosen class."""
-        raise NotImplementedError
 
     # Files
 

@@ -25,8 +25,6 @@ from elmlda.solve import LostPrecisionError, derive_lda, solve_pi
 from elmlda.statistics import Statistics
 
 FILE = "compare.csv"
-RULES = ("none", "gcv")
-"""How the ridge is chosen: none is the paper's; gcv, on the training part alone, see `elmlda.ridge`."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class CompareRecord:
     fanout: float
     n_hidden: int
     rule: str
-    """Of `RULES`."""
+    """Of `elmlda.settings.RULES`."""
     ridge: float
     pi_errors: int
     pi_constant_errors: int

@@ -44,8 +44,7 @@ from elmlda.report.tables import (
     tabulate_sweep,
     tabulate_timing,
 )
-
-FORMATS = ("csv", "figures", "md", "html")
+from elmlda.settings import REPORT_FORMATS
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class WrittenReport:
     paths: list[Path]
 
 
-def write_report(folder: Path, formats: Collection[str] = FORMATS) -> WrittenReport:
+def write_report(folder: Path, formats: Collection[str] = REPORT_FORMATS) -> WrittenReport:
     """Write the run's tables, figures and pages into its folder, for the records that it has."""
     run = read_run(folder)
     ensemble = run.ensemble if run.is_papers_ensemble else []
