@@ -21,7 +21,7 @@ from elmlda.arrays import FloatArray, IntArray
 from elmlda.cost import Problem, count_operations, measure_matmul_speed
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.execute import execute
-from elmlda.hidden import draw_input_weights
+from elmlda.input_weights import InputSpace, draw_weights
 from elmlda.network import HIDDEN_DTYPES, NetworkResult, run_network
 from elmlda.peers import PEERS, Task, why_absent, why_too_large
 from elmlda.ranges import format_ranges
@@ -164,11 +164,11 @@ def run_race(plan: RacePlan) -> Iterator[Measurement | Absence]:
     if not names:
         return
     task = Task.prepare(plan.dataset, plan.settings, plan.resources.chunk)
-    weights = draw_input_weights(
+    weights = draw_weights(
         np.random.default_rng(plan.seed),
-        plan.dataset.n_inputs,
+        InputSpace.of(plan.dataset),
         plan.size(plan.peer_fanouts[-1]),
-        plan.settings.weight_range,
+        plan.settings,
         HIDDEN_DTYPES[plan.settings.precision],
     )
     for name in names:

@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 from elmlda.arrays import FloatArray, IntArray, Rows
 from elmlda.datasets.scaling import Scaling
 from elmlda.evaluate import combine_posteriors, posteriors_of_choice
-from elmlda.hidden import ELEMENTS_PER_TASK, HiddenLayer, draw_input_weights
+from elmlda.hidden import ELEMENTS_PER_TASK, HiddenLayer
+from elmlda.input_weights import InputSpace, draw_weights
 from elmlda.machine import count_blas_threads
 from elmlda.network import HIDDEN_DTYPES, add_samples, load_job_data, score_pi
 from elmlda.ridge import choose_ridge
@@ -35,18 +36,25 @@ class Recipe:
     n_hidden: int
     settings: NetworkSettings
     """Its `ridge` and `priors` are not used: they are given when the network is solved."""
+    image_shape: tuple[int, int] | None = None
+    """Rows and columns of a sample that is an image, for receptive fields."""
 
     @property
     def precision(self) -> str:
         return "double" if self.n_hidden <= FEW_HIDDEN else self.settings.precision
 
-    def draw_layer(self) -> HiddenLayer:
-        """The hidden layer: the same one each time."""
-        weights = draw_input_weights(
+    def draw_layer(self, samples: Rows | None = None, labels: IntArray | None = None) -> HiddenLayer:
+        """The hidden layer: the same one each time.
+
+        Parameters
+        ----------
+        samples, labels : the training data, which constrained weights are made of
+        """
+        weights = draw_weights(
             np.random.default_rng(self.seed),
-            self.n_inputs,
+            InputSpace(self.n_inputs, self.image_shape, samples, labels),
             self.n_hidden,
-            self.settings.weight_range,
+            self.settings,
             HIDDEN_DTYPES[self.precision],
         )
         return self.layer_of(weights)
@@ -107,11 +115,22 @@ class Network:
 
 
 class Trainer:
-    """A network in training: batches of samples in, in any number and size; the network out."""
+    """A network in training: batches of samples in, in any number and size; the network out.
 
-    def __init__(self, recipe: Recipe, n_classes: int) -> None:
+    Parameters
+    ----------
+    samples, labels : the training data where they are all there, for constrained input weights
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        n_classes: int,
+        samples: Rows | None = None,
+        labels: IntArray | None = None,
+    ) -> None:
         self.recipe = recipe
-        self.layer = recipe.draw_layer()
+        self.layer = recipe.draw_layer(samples, labels)
         self.statistics = Statistics.zeros(recipe.n_hidden, n_classes, self.layer.dtype.type)
 
     def add(self, inputs: Rows, labels: IntArray, chunk: int = DEFAULT_CHUNK) -> None:
@@ -167,7 +186,7 @@ def begin_training(
     In double if mixed precision is not enough.
     """
     for attempt in (recipe, replace(recipe, settings=replace(recipe.settings, precision="double"))):
-        trainer = Trainer(attempt, n_classes)
+        trainer = Trainer(attempt, n_classes, inputs, labels)
         trainer.add(inputs, labels, chunk)
         try:
             return trainer, trainer.solve(ridge, priors)

@@ -40,7 +40,8 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
     Parameters
     ----------
     with_input_weights : keep the input weights themselves, beside the seeds: for a file that must be
-        readable by any version of numpy, whatever becomes of its random numbers
+        readable by any version of numpy, whatever becomes of its random numbers; constrained ones,
+        which are made of training samples, are kept in any case
     """
     networks = model.networks
     about = {
@@ -66,10 +67,12 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
         arrays |= {"offsets": model.scaling.offsets, "factors": model.scaling.factors}
     if model.feature_names is not None:
         arrays["feature_names"] = model.feature_names.astype(np.str_)
-    if with_input_weights:
+    is_constrained = model.recipe.settings.is_constrained
+    if with_input_weights or is_constrained:
         arrays["input_weights"] = np.stack([network.layer.input_weights.T for network in networks])
     content = io.BytesIO()
-    np.savez(content, **arrays)  # type: ignore[arg-type,unused-ignore]
+    save = np.savez_compressed if is_constrained else np.savez  # most of those weights may be zero
+    save(content, **arrays)  # type: ignore[arg-type,unused-ignore]
     write_atomically(path, content.getvalue(), advice="")
 
 
@@ -113,12 +116,11 @@ def _read(path: Path, file: Any) -> Model:
     if about["combine"] not in (None, *COMBINATIONS):
         raise ValueError(f"combination {about['combine']!r}")
     classes = arrays["classes"]
-    shape = about["image_shape"]
     return Model(
         networks,
         classes.astype(object) if about["object_labels"] else classes,
         about["combine"],
-        None if shape is None else (int(shape[0]), int(shape[1])),
+        _read_shape(about["image_shape"]),
         arrays["feature_names"].astype(object) if "feature_names" in arrays else None,
         Scaling(arrays["offsets"], arrays["factors"]) if "factors" in arrays else None,
         about["params"],
@@ -132,6 +134,7 @@ def _describe(network: Network) -> dict[str, Any]:
         "n_inputs": recipe.n_inputs,
         "n_hidden": recipe.n_hidden,
         "settings": asdict(recipe.settings),
+        "image_shape": recipe.image_shape,
         "ridge": network.ridge,
         "rank": network.pi.ranks[0],
         "input_weights_sha256": _checksum(network.layer.input_weights),
@@ -150,6 +153,7 @@ def _read_network(
         int(about["n_inputs"]),
         int(about["n_hidden"]),
         NetworkSettings(**about["settings"]),
+        _read_shape(about.get("image_shape")),
     )
     n_classes = len(counts)
     expected = (recipe.n_hidden, n_classes), (1, n_classes, n_classes)
@@ -163,6 +167,10 @@ def _read_network(
             "drew from the same seed. Read it there and save it with its input weights."
         )
     return Network(recipe, layer, pi, arrays.get("priors"), float(about["ridge"]))
+
+
+def _read_shape(found: Any) -> tuple[int, int] | None:
+    return None if found is None else (int(found[0]), int(found[1]))
 
 
 def _read_layer(path: Path, index: int, recipe: Recipe, arrays: dict[str, NDArray[Any]]) -> HiddenLayer:

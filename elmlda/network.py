@@ -16,7 +16,8 @@ from elmlda.arrays import FloatArray, IntArray, Rows
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.evaluate import count_errors, posteriors, round_posteriors
-from elmlda.hidden import HiddenLayer, draw_input_weights
+from elmlda.hidden import HiddenLayer
+from elmlda.input_weights import InputSpace, draw_weights
 from elmlda.settings import (
     DatasetRef,
     NetworkJob,
@@ -60,11 +61,12 @@ class NetworkResult:
 def run_job(job: NetworkJob, methods: Collection[str] = METHODS) -> NetworkResult:
     """Train and test the job's network, in this process."""
     return run_network(
-        load_job_data(job.dataset), _rng(job), job.sizes, job.settings, job.resources, methods
+        load_job_data(job.dataset), job_generator(job), job.sizes, job.settings, job.resources, methods
     )
 
 
-def _rng(job: NetworkJob) -> np.random.Generator:
+def job_generator(job: NetworkJob) -> np.random.Generator:
+    """The network's own random generator, at its start."""
     return np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=job.key))
 
 
@@ -116,7 +118,7 @@ def accumulate_block(job: RowBlockJob) -> Statistics:
     rows = slice(*(n_train * i // job.n_blocks for i in (job.block, job.block + 1)))
     with threadpool_limits(job.resources.threads, user_api="blas"):
         return accumulate_statistics(
-            _draw_layer(dataset, _rng(job), job.sizes[-1], job.settings, job.resources),
+            draw_layer(dataset, job_generator(job), job.sizes[-1], job.settings, job.resources),
             dataset.train.inputs[rows],
             dataset.train.labels[rows],
             dataset.n_classes,
@@ -129,7 +131,7 @@ def finish_job(job: NetworkJob, statistics: Statistics) -> NetworkResult:
     dataset, watch = load_job_data(job.dataset), Stopwatch()
     with threadpool_limits(job.resources.threads, user_api="blas"):
         start = time.perf_counter()
-        layer = _draw_layer(dataset, _rng(job), job.sizes[-1], job.settings, job.resources)
+        layer = draw_layer(dataset, job_generator(job), job.sizes[-1], job.settings, job.resources)
         pi = solve_pi(statistics, job.sizes, job.settings.ridge, watch)
         scores = _score(dataset, layer, pi, job.settings, job.resources, METHODS, watch)
         result = _count(dataset, job.sizes, scores, job.settings.precision, METHODS, watch)
@@ -174,7 +176,7 @@ def _train_and_score(
 ) -> dict[str, FloatArray]:
     """Each method's scores of the test samples: n_test × n_sizes × n_classes."""
     with watch.part("projection"):
-        layer = _draw_layer(dataset, rng, sizes[-1], settings, resources)
+        layer = draw_layer(dataset, rng, sizes[-1], settings, resources)
     train = dataset.train
     statistics = accumulate_statistics(
         layer, train.inputs, train.labels, dataset.n_classes, resources.chunk, watch
@@ -184,16 +186,17 @@ def _train_and_score(
     return _score(dataset, layer, pi, settings, resources, methods, watch)
 
 
-def _draw_layer(
+def draw_layer(
     dataset: Dataset,
     rng: np.random.Generator,
     n_hidden: int,
     settings: NetworkSettings,
     resources: Resources,
 ) -> HiddenLayer:
+    """The hidden layer of a network for this data set."""
     dtype = HIDDEN_DTYPES[settings.precision]
     return HiddenLayer(
-        draw_input_weights(rng, dataset.n_inputs, n_hidden, settings.weight_range, dtype),
+        draw_weights(rng, InputSpace.of(dataset), n_hidden, settings, dtype),
         settings.activation,
         dataset.input_scale if settings.input_scale is None else settings.input_scale,
         resources.threads,

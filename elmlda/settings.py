@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from elmlda.errors import ElmldaError
 
 ACTIVATION_NAMES = ("tanh", "logistic", "relu", "softsign", "sine")
 PRECISIONS = ("mixed", "double")
+INPUT_WEIGHTS = ("uniform", "constrained", "receptive-field", "receptive-field-constrained")
+"""Schemes that `elmlda.input_weights` draws by; the first is the paper's."""
 DESIGNS = ("nested", "independent")
 COMBINATIONS = ("mean", "product", "median", "max", "vote")
 OUTPUTS = ("lda", "pi")
@@ -34,17 +37,44 @@ class NetworkSettings:
     """uniform (the paper's), frequencies (of the training classes) or numbers with commas."""
     precision: str = "mixed"
     """mixed: hidden outputs and Gram matrix in float32, the rest in float64; double: all float64."""
+    input_weights: str = "uniform"
+    weight_norm: float = 2.0
+    """Of each hidden unit's weights, if they are not uniform."""
+    min_field: int = 10
+    """Pixels of the smallest receptive field."""
 
     def __post_init__(self) -> None:
         _one_of("activation", self.activation, ACTIVATION_NAMES)
         _one_of("precision", self.precision, PRECISIONS)
+        _one_of("input-weights", self.input_weights, INPUT_WEIGHTS)
         _positive("weight-range", self.weight_range)
+        _positive("weight-norm", self.weight_norm)
+        _positive("min-field", self.min_field)
         if self.input_scale is not None:
             _positive("input-scale", self.input_scale)
         if not (math.isfinite(self.ridge) and self.ridge >= 0):
             raise ElmldaError(f"ridge is {self.ridge}: expected a number that is not negative.")
         if self.priors not in ("uniform", "frequencies"):
             parse_priors(self.priors)
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether input weights are differences of training samples."""
+        return self.input_weights.endswith("constrained")
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether units see a rectangle of the image only."""
+        return self.input_weights.startswith("receptive-field")
+
+    def identity(self) -> dict[str, Any]:
+        """The settings that make a difference; others are left out, whatever they are."""
+        unused = {"weight_range"}
+        if self.input_weights == "uniform":
+            unused = {"input_weights", "weight_norm", "min_field"}
+        elif not self.has_fields:
+            unused.add("min_field")
+        return {name: value for name, value in vars(self).items() if name not in unused}
 
 
 @dataclass(frozen=True)

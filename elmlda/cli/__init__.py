@@ -18,6 +18,7 @@ from elmlda.cli.report import report
 from elmlda.cli.sweep import sweep
 from elmlda.cli.timing import timing
 from elmlda.cli.train import train
+from elmlda.cli.tune import tune
 from elmlda.errors import ElmldaError
 
 INTERRUPTED = 130
@@ -50,7 +51,7 @@ def cli() -> None:
     """
 
 
-for command in (sweep, ensemble, timing, compare, bench, report, train, predict, data):
+for command in (sweep, ensemble, timing, compare, tune, bench, report, train, predict, data):
     cli.add_command(command)
 
 

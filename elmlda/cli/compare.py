@@ -164,6 +164,7 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
     from elmlda.cli import run as runs
     from elmlda.datasets.dataset import Dataset
     from elmlda.experiments.compare import ComparePlan, choose_sizes, smallest_training_part
+    from elmlda.input_weights import InputSpace
     from elmlda.machine import count_cores
     from elmlda.settings import NetworkSettings, Resources
 
@@ -184,6 +185,8 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
         needed = options["jobs"] * BYTES_PER_PAIR_OF_UNITS * largest**2
         runs.refuse_too_large(largest, needed, options["jobs"])
     names = [name for name in NetworkSettings.__dataclass_fields__ if name != "ridge"]
+    settings = NetworkSettings(**{name: options[name] for name in names})
+    InputSpace(source.n_inputs, source.image_shape).require(settings)
     threads = options["threads"] or max(1, count_cores() // options["jobs"])
     return ComparePlan(
         ref,
@@ -191,7 +194,7 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
         options["repeats"],
         n_folds,
         options["seed"],
-        NetworkSettings(**{name: options[name] for name in names}),
+        settings,
         Resources(threads, options["chunk"]),
     )
 
@@ -211,7 +214,8 @@ def _identity(source: Dataset | Table, plan: ComparePlan) -> dict[str, Any]:
     """What makes the run's networks what they are, for its manifest."""
     from elmlda.datasets.dataset import STANDARDISED
 
-    settings = {name: value for name, value in vars(plan.settings).items() if name != "ridge"}
+    settings = plan.settings.identity()
+    del settings["ridge"]  # it is the rule's
     return {
         "dataset": source.name,
         "sha256": source.checksums,

@@ -12,7 +12,7 @@ import click
 
 from elmlda.errors import ElmldaError
 from elmlda.ranges import parse_ranges
-from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, DESIGNS, PRECISIONS
+from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, DESIGNS, INPUT_WEIGHTS, PRECISIONS
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -32,6 +32,24 @@ class Ranges(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return parse_ranges(text)
         except ElmldaError as error:
             self.fail(str(error), param, ctx)
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Numbers with commas; from a configuration file also a number or a list."""
+
+    name = "numbers"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        words = value if isinstance(value, list) else str(value).split(",")
+        try:
+            numbers = {float(word) for word in words}
+        except ValueError:
+            self.fail(f"'{value}': expected numbers with commas, such as 0.1,1,10.", param, ctx)
+        return tuple(sorted(numbers))
 
 
 def read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) -> None:
@@ -98,6 +116,8 @@ def _expected_instead(param: click.Parameter, value: Any) -> str | None:
     """What an option takes, None if that is what it has been given."""
     if getattr(param, "is_flag", False):
         expected, fits = "true or false", isinstance(value, bool)
+    elif isinstance(param.type, Numbers):
+        expected, fits = "numbers such as '0.1,1,10'", _is_scalar(value) or isinstance(value, list)
     elif isinstance(param.type, Ranges):
         expected, fits = "numbers such as '1-10,12'", _is_scalar(value) or isinstance(value, list)
     elif param.multiple:
@@ -156,7 +176,7 @@ data_options = _together(
     ),
 )
 
-layer_options = _together(
+unit_options = _together(
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root seed."),
     click.option(
         "--activation",
@@ -166,16 +186,44 @@ layer_options = _together(
         help="Hidden units' function.",
     ),
     click.option(
+        "--input-scale",
+        type=float,
+        help="Inputs are multiplied by this, standardised ones too.  [default: 1/255 for bytes, or 1]",
+    ),
+    click.option(
+        "--min-field",
+        type=click.IntRange(1),
+        default=10,
+        show_default=True,
+        help="Pixels of the smallest receptive field.",
+    ),
+)
+
+scheme_option = click.option(
+    "--input-weights",
+    type=click.Choice(INPUT_WEIGHTS),
+    default="uniform",
+    show_default=True,
+    help="constrained: differences of two training samples of different classes. "
+    "receptive-field: in a random rectangle of the image only.",
+)
+
+layer_options = _together(
+    unit_options,
+    scheme_option,
+    click.option(
         "--weight-range",
         type=float,
         default=0.5,
         show_default=True,
-        help="Input weights are uniform in ± this.",
+        help="Uniform input weights are in ± this.",
     ),
     click.option(
-        "--input-scale",
+        "--weight-norm",
         type=float,
-        help="Inputs are multiplied by this, standardised ones too.  [default: 1/255 for bytes, or 1]",
+        default=2.0,
+        show_default=True,
+        help="Norm of each hidden unit's weights, if they are not uniform.",
     ),
 )
 

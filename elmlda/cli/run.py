@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.datasets.content import available_memory
 from elmlda.errors import ElmldaError
 from elmlda.execute import Place
+from elmlda.input_weights import InputSpace
 from elmlda.machine import count_cores, describe_machine
 from elmlda.network import HIDDEN_DTYPES, load_job_data, resolve_priors
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
@@ -48,15 +49,18 @@ class Setup:
     """Where the scheduler is that gives networks to workers."""
     n_blocks: int = 1
     """Of rows, which workers share out among them for every network."""
+    varied: frozenset[str] = frozenset()
+    """Settings that are not the same for all networks of the run."""
 
     def identity(self) -> dict[str, Any]:
         """What makes the run's networks what they are, for its manifest."""
+        settings = self.settings.identity()
         return {
             "dataset": self.dataset.name,
             "sha256": self.dataset.checksums,
             "design": self.design,
             "seed": self.seed,
-            **vars(self.settings),
+            **{name: value for name, value in settings.items() if name not in self.varied},
             "input_scale": self.settings.input_scale or self.dataset.input_scale,
             **self.dataset.preparation,
         }
@@ -116,6 +120,7 @@ def prepare(options: dict[str, Any]) -> Setup:
         options.get("split_rows", 1),
     )
     setup.priors()  # so that wrong ones are refused at once
+    InputSpace.of(dataset).require(settings)
     return setup
 
 
@@ -191,7 +196,7 @@ def peak_bytes(setup: Setup, sizes: tuple[int, ...]) -> int:
     return one * setup.n_processes + waiting
 
 
-def describe_plan(setup: Setup, jobs: list[NetworkJob], n_recorded: int) -> list[str]:
+def describe_plan(setup: Setup, jobs: Sequence[NetworkJob], n_recorded: int) -> list[str]:
     """What a run would do and take, in lines."""
     lines = [
         f"folder         {setup.folder}",

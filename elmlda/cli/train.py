@@ -144,7 +144,11 @@ def _train(setup: Setup, n_hidden: int, ridge: float | None, options: dict[str, 
     seeds = [np.random.SeedSequence(setup.seed, spawn_key=(i,)) for i in range(options["n"])]
     jobs = [
         TrainingJob(
-            setup.ref, Recipe(seed, data.n_inputs, n_hidden, settings), ridge, priors, setup.resources
+            setup.ref,
+            Recipe(seed, data.n_inputs, n_hidden, settings, data.image_shape),
+            ridge,
+            priors,
+            setup.resources,
         )
         for seed in seeds
     ]

@@ -195,6 +195,22 @@ class Dataset:
             scaling=scaling,
         )
 
+    def hold_out(self, n_validation: int) -> Dataset:
+        """The training part alone, its last samples to test on: to choose settings by them.
+
+        Where the split is not the set's own, the samples may be in any order, and are shuffled first.
+        """
+        n_train = len(self.train.labels)
+        if not 0 < n_validation < n_train:
+            raise ElmldaError(
+                f"{self.name}: {n_validation:,} samples cannot be held out of {n_train:,}: expected 1 "
+                f"to {n_train - 1:,}."
+            )
+        rows = np.arange(n_train)
+        if not self.has_own_split:
+            rows = np.random.default_rng(0).permutation(n_train)
+        return self.train_table().divide(rows[:-n_validation], rows[-n_validation:])
+
     def train_table(self) -> Table:
         """The training part alone, to be divided again: to choose a setting without the test part.
 

@@ -56,11 +56,31 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
             n_hidden = max(1, round(self.fanout * n_inputs))
         require_number("batch_size", self.batch_size, Integral, 1)
         require_number("weight_range", self.weight_range, Real, 0)
+        require_number("weight_norm", self.weight_norm, Real, 0)
+        require_number("min_field", self.min_field, Integral, 1)
         with said_in_python():
             settings = NetworkSettings(
-                self.activation, self.weight_range, precision=self.precision, ridge=self._ridge() or 0.0
+                self.activation,
+                self.weight_range,
+                precision=self.precision,
+                ridge=self._ridge() or 0.0,
+                input_weights=self.input_weights,
+                weight_norm=self.weight_norm,
+                min_field=int(self.min_field),
             )
-        return Recipe(seed, n_inputs, n_hidden, settings)
+        return Recipe(seed, n_inputs, n_hidden, settings, self._image_shape(settings))
+
+    def _image_shape(self, settings: NetworkSettings) -> tuple[int, int] | None:
+        if not settings.has_fields:
+            return None
+        if self.image_shape is None:
+            raise ValueError(
+                f"input_weights={self.input_weights!r} needs image_shape: rows and columns of a sample."
+            )
+        rows, columns = self.image_shape
+        for size in (rows, columns):
+            require_number("image_shape", size, Integral, 1)
+        return int(rows), int(columns)
 
     def _ridge(self) -> float | None:
         if isinstance(self.ridge, str) and self.ridge == "auto":
@@ -199,6 +219,10 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
             "n_hidden": model.recipe.n_hidden,
             "activation": settings.activation,
             "weight_range": settings.weight_range,
+            "input_weights": settings.input_weights,
+            "weight_norm": settings.weight_norm,
+            "min_field": settings.min_field,
+            "image_shape": model.recipe.image_shape,
             "ridge": network.ridge,
             "priors": None if network.priors is None else network.priors.tolist(),
             "precision": settings.precision,
@@ -276,5 +300,8 @@ def said_in_python() -> Iterator[None]:
     except ElmldaError as error:
         message = re.sub(r"--ridge (\S+?)(?=[.)])(?!\.\d)", r"ridge=\1", str(error))
         message = message.replace("--precision double", "precision='double'")
+        message = re.sub(r"--input-weights (\S+)(?=[ :])", r"input_weights='\1'", message)
+        message = message.replace("--min-field", "min_field").replace("min-field is", "min_field is")
+        message = message.replace("input-weights is", "input_weights is")
         message = message.replace(" or --input-scale", "").replace("--weight-range", "weight_range")
         raise ValueError(message.replace("weight-range is", "weight_range is")) from error

@@ -35,7 +35,7 @@ class ELMClassifier(ELMBase):
     activation : {"tanh", "logistic", "relu", "softsign", "sine"}, default="tanh"
         Function of the hidden units.
     weight_range : float, default=0.5
-        Input weights are uniform in ± this. The features should have a scale of about one:
+        Uniform input weights are in ± this. The features should have a scale of about one:
         see `sklearn.preprocessing`.
     ridge : float or "auto", default=1.0
         Tikhonov's λ, added to the diagonal of the hidden outputs' Gram matrix. 0.0 is the paper's; it
@@ -52,6 +52,18 @@ class ELMClassifier(ELMBase):
         not enough, or the network has no more than 512 hidden units. "double": all float64.
     batch_size : int, default=4000
         Samples whose hidden outputs are held at a time; no matter for the result.
+    input_weights : {"uniform", "constrained", "receptive-field", "receptive-field-constrained"}, \
+            default="uniform"
+        "uniform" is the paper's. "constrained": differences of two training samples of different
+        classes; `fit` only, since a stream has no training set to draw from. "receptive-field": each
+        unit sees a random rectangle of the image, see `image_shape`. The fourth is both, and the best
+        choice for images.
+    weight_norm : float, default=2.0
+        Norm of each hidden unit's weights, if they are not uniform.
+    min_field : int, default=10
+        Pixels of the smallest receptive field.
+    image_shape : (int, int), default=None
+        Rows and columns of a sample that is an image, row by row; for receptive fields.
     random_state : int, RandomState instance, SeedSequence or None, default=None
         Determines the input weights. With an int `s` they are drawn by
         `default_rng(SeedSequence(s, spawn_key=(0,)))`, which makes it network 0 of
@@ -121,6 +133,10 @@ class ELMClassifier(ELMBase):
         priors: ArrayLike | str | None = None,
         precision: str = "mixed",
         batch_size: int = DEFAULT_CHUNK,
+        input_weights: str = "uniform",
+        weight_norm: float = 2.0,
+        min_field: int = 10,
+        image_shape: tuple[int, int] | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_hidden = n_hidden
@@ -132,6 +148,10 @@ class ELMClassifier(ELMBase):
         self.priors = priors
         self.precision = precision
         self.batch_size = batch_size
+        self.input_weights = input_weights
+        self.weight_norm = weight_norm
+        self.min_field = min_field
+        self.image_shape = image_shape
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -199,7 +219,9 @@ class ELMClassifier(ELMBase):
             raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
         if self._trainer is None:
             self._require_output()
-            self._trainer = Trainer(self._recipe(seed_sequence(self.random_state)), len(known))
+            recipe = self._recipe(seed_sequence(self.random_state))
+            with said_in_python():
+                self._trainer = Trainer(recipe, len(known))
             self.classes_ = known
         self._is_stream = True
         self._trainer.add(inputs, np.searchsorted(known, found), self.batch_size)

@@ -29,7 +29,8 @@ class ELMEnsembleClassifier(ELMBase):
         Networks trained side by side, each in a process. None is 1 unless in a joblib context; -1 is
         as many as there are cores. One network alone uses all cores by itself, so this pays off for
         many small networks.
-    n_hidden, fanout, activation, weight_range, ridge, priors, precision, batch_size
+    n_hidden, fanout, activation, weight_range, ridge, priors, precision, batch_size, \
+            input_weights, weight_norm, min_field, image_shape
         Of each network: see `ELMClassifier`.
     random_state : int, RandomState instance, SeedSequence or None, default=None
         Determines the input weights. With an int `s`, network i is network i of
@@ -75,6 +76,10 @@ class ELMEnsembleClassifier(ELMBase):
         priors: ArrayLike | str | None = None,
         precision: str = "mixed",
         batch_size: int = DEFAULT_CHUNK,
+        input_weights: str = "uniform",
+        weight_norm: float = 2.0,
+        min_field: int = 10,
+        image_shape: tuple[int, int] | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -88,6 +93,10 @@ class ELMEnsembleClassifier(ELMBase):
         self.priors = priors
         self.precision = precision
         self.batch_size = batch_size
+        self.input_weights = input_weights
+        self.weight_norm = weight_norm
+        self.min_field = min_field
+        self.image_shape = image_shape
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

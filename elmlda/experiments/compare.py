@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source
 from elmlda.evaluate import count_errors
 from elmlda.execute import Place, execute
-from elmlda.hidden import HiddenLayer, draw_input_weights
+from elmlda.hidden import HiddenLayer
+from elmlda.input_weights import InputSpace, draw_weights
 from elmlda.network import HIDDEN_DTYPES, accumulate_statistics, resolve_priors, score_pi
 from elmlda.ridge import choose_ridge
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
@@ -158,11 +159,11 @@ def draw_layer(job: CompareJob, dataset: Dataset) -> HiddenLayer:
     settings = job.settings
     n_hidden = max(size for sizes in job.sizes.values() for size in sizes)
     seed = np.random.SeedSequence(job.seed, spawn_key=(job.repeat, 1 + job.fold))
-    weights = draw_input_weights(
+    weights = draw_weights(
         np.random.default_rng(seed),
-        dataset.n_inputs,
+        InputSpace.of(dataset),
         n_hidden,
-        settings.weight_range,
+        settings,
         HIDDEN_DTYPES[settings.precision],
     )
     scale = dataset.input_scale if settings.input_scale is None else settings.input_scale

@@ -14,6 +14,7 @@ from elmlda.arrays import FloatArray
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import METHODS, TimingRecord
+from elmlda.experiments.tune import TuneRecord
 from elmlda.report.estimates import estimate_mean, estimate_statistic
 
 ROUNDING = 0.01 / np.sqrt(12)
@@ -125,6 +126,19 @@ AS_PRINTED = {
     },
 }
 """Rows of the tables in the paper's layout -> columns of ours."""
+
+
+def tabulate_tune(records: Sequence[TuneRecord]) -> pd.DataFrame:
+    """A row for each setting that was tried, error rates of held-out samples in per cent."""
+    frame = pd.DataFrame([vars(record) for record in records])
+    for method in ("pi", "lda"):
+        frame[f"{method}_error_percent"] = 100 * frame[f"{method}_errors"] / frame["n_validation"]
+    rows = frame.groupby(["n_hidden", "weight_size", "ridge"], as_index=False)
+    return rows.agg(
+        repeats=("repeat", "size"),
+        pi_error_percent=("pi_error_percent", "mean"),
+        lda_error_percent=("lda_error_percent", "mean"),
+    )
 
 
 def tabulate_ensemble(records: Sequence[EnsembleRecord]) -> pd.DataFrame:

@@ -1,0 +1,142 @@
+"""Input weights by four schemes: the paper's uniform ones, and three that are shaped by the data.
+
+A constrained unit's weights are the difference of two training samples of different classes; a unit
+with a receptive field has weights other than zero only in a rectangle of the image, of any place,
+height and width; the fourth scheme is both. Shaped weights have the same norm in every unit. After
+McDonnell, Tissera, Vladusich, van Schaik and Tapson, PLoS ONE 10 (8), 2015, e0134254.
+
+Whatever the scheme, units are drawn one after the other: a network's first units are the same
+network, smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from elmlda.arrays import FloatArray, IntArray, Rows
+from elmlda.datasets import Dataset
+from elmlda.errors import ElmldaError
+from elmlda.hidden import draw_input_weights
+from elmlda.settings import NetworkSettings
+
+MOST_TRIES = 1000
+"""Fields and pairs of samples that are drawn for one unit before it is given up."""
+
+
+@dataclass(frozen=True)
+class InputSpace:
+    """What input weights are drawn for, and may be shaped by."""
+
+    n_inputs: int
+    image_shape: tuple[int, int] | None = None
+    """Rows and columns, where inputs are the pixels of an image, row by row."""
+    samples: Rows | None = None
+    """Training samples."""
+    labels: IntArray | None = None
+    """Their class indices."""
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> InputSpace:
+        """A data set's, with its training samples."""
+        train = dataset.train
+        return cls(dataset.n_inputs, dataset.image_shape, train.inputs, train.labels)
+
+    def require(self, settings: NetworkSettings) -> None:
+        """Refuse receptive fields that cannot be."""
+        if not settings.has_fields:
+            return
+        if self.image_shape is None:
+            raise ElmldaError(
+                f"--input-weights {settings.input_weights} needs images, and these samples have no "
+                "rows and columns of pixels: use uniform or constrained."
+            )
+        rows, columns = self.image_shape
+        if rows * columns != self.n_inputs:
+            raise ElmldaError(
+                f"images of {rows} × {columns} have {rows * columns} pixels, the samples have "
+                f"{self.n_inputs} inputs."
+            )
+        if settings.min_field > self.n_inputs:
+            raise ElmldaError(
+                f"min-field is {settings.min_field}: expected no more than the {self.n_inputs} "
+                "pixels of an image."
+            )
+
+
+def draw_weights(
+    rng: np.random.Generator,
+    space: InputSpace,
+    n_hidden: int,
+    settings: NetworkSettings,
+    dtype: type[np.floating],
+) -> FloatArray:
+    """Draw the input weights that the settings ask for.
+
+    Shaped weights are computed in float64 whatever the dtype, as uniform ones are, so that the
+    precision does not change the network.
+
+    Returns
+    -------
+    input_weights : array, n_inputs × n_hidden, each unit's weights contiguous
+    """
+    if settings.input_weights == "uniform":
+        return draw_input_weights(rng, space.n_inputs, n_hidden, settings.weight_range, dtype)
+    space.require(settings)
+    if settings.is_constrained and space.samples is None:
+        raise ElmldaError(
+            f"--input-weights {settings.input_weights} needs the training samples all at once."
+        )
+    by_unit = np.zeros((n_hidden, space.n_inputs), dtype)
+    for weights in by_unit:
+        inputs, values = _draw_unit(rng, space, settings)
+        weights[inputs] = values * (settings.weight_norm / np.linalg.norm(values))
+    return by_unit.T
+
+
+def _draw_unit(
+    rng: np.random.Generator, space: InputSpace, settings: NetworkSettings
+) -> tuple[IntArray, FloatArray]:
+    """The inputs that a unit sees, and its weights there, not all of them zero."""
+    for inputs in _draw_fields(rng, space, settings):
+        if settings.is_constrained:
+            values = _draw_difference(rng, space)[inputs]
+        else:
+            values = rng.uniform(-1.0, 1.0, len(inputs))
+        if values.any():
+            return inputs, values
+    raise ElmldaError(
+        f"--input-weights {settings.input_weights}: no two training samples of different classes "
+        f"differ in a field, {MOST_TRIES:,} times. Use larger fields (--min-field), or uniform weights."
+    )
+
+
+def _draw_fields(
+    rng: np.random.Generator, space: InputSpace, settings: NetworkSettings
+) -> Iterator[IntArray]:
+    """Inputs that a unit may see: those of a rectangle that is large enough, or all."""
+    for _ in range(MOST_TRIES):
+        if space.image_shape is None or not settings.has_fields:
+            yield np.arange(space.n_inputs)
+            continue
+        rows, columns = space.image_shape
+        area = 0
+        while area < settings.min_field:
+            top, bottom = sorted(rng.integers(rows, size=2).tolist())
+            left, right = sorted(rng.integers(columns, size=2).tolist())
+            area = (bottom - top + 1) * (right - left + 1)
+        yield np.add.outer(columns * np.arange(top, bottom + 1), np.arange(left, right + 1)).ravel()
+
+
+def _draw_difference(rng: np.random.Generator, space: InputSpace) -> FloatArray:
+    """One training sample less another of another class."""
+    assert space.samples is not None
+    assert space.labels is not None
+    for _ in range(MOST_TRIES):
+        one, other = rng.integers(len(space.labels), size=2).tolist()
+        if space.labels[one] != space.labels[other]:
+            first, second = (space.samples[i : i + 1][0].astype(np.float64) for i in (one, other))
+            return np.asarray(first - second)
+    raise ElmldaError("constrained input weights need training samples of two classes or more.")
