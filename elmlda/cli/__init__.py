@@ -15,6 +15,7 @@ from elmlda.cli.data import data
 from elmlda.cli.ensemble import ensemble
 from elmlda.cli.predict import predict
 from elmlda.cli.report import report
+from elmlda.cli.shaped import shaped
 from elmlda.cli.sweep import sweep
 from elmlda.cli.timing import timing
 from elmlda.cli.train import train
@@ -51,7 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (sweep, ensemble, timing, compare, tune, bench, report, train, predict, data):
+for command in (sweep, ensemble, timing, compare, tune, shaped, bench, report, train, predict, data):
     cli.add_command(command)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from elmlda.errors import ElmldaError
-from elmlda.settings import REPORT_FORMATS
+from elmlda.settings import INPUT_WEIGHTS, REPORT_FORMATS
 
 if TYPE_CHECKING:
     from elmlda.report.run_report import WrittenReport
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> None:
     """Make tables, figures and pages beside the paper's from the records in each RUN's folder.
 
-    RUN is the folder of a run, or the --out of elmlda compare; without one, all below results/.
-    Writes into that folder CSV tables (table1, table2, ensemble_table, claims), figures as PNG and
-    SVG, report.md, and report.html, a page that needs no other file. Nothing is trained: a run that
-    is not finished gives a report of what it has.
+    RUN is the folder of a run, or the --out of elmlda compare or shaped; without one, all below
+    results/. Writes into that folder CSV tables (table1, table2, ensemble_table, claims), figures as
+    PNG and SVG, report.md, and report.html, a page that needs no other file. Nothing is trained: a
+    run that is not finished gives a report of what it has.
     """
     from elmlda.report.comparison import write_summary
     from elmlda.report.run_report import write_report
+    from elmlda.report.study import read_study, write_study
     from elmlda.store import MANIFEST
 
     wanted = formats or REPORT_FORMATS
@@ -44,7 +45,10 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
         raise ElmldaError("no run below results/. Make one with elmlda sweep, or name its folder.")
     for folder in folders:
         if not (folder / MANIFEST).exists() and any(folder.glob(f"*/{MANIFEST}")):
-            finding, paths = write_summary(folder, wanted)
+            study = read_study(folder)
+            finding, paths = (
+                write_study(folder, study, wanted) if study else write_summary(folder, wanted)
+            )
             click.echo("\n  ".join([f"{folder}: {finding}", *map(str, paths)]))
         else:
             click.echo(format_summary(write_report(folder, wanted)))
@@ -59,6 +63,7 @@ def _find_folders(top: Path) -> list[Path]:
 
     runs = {path.parent for path in top.rglob(MANIFEST)}
     together = {run.parent for run in runs if (run / FILE).exists() and run.parent != top}
+    together |= {run.parent for run in runs if run.name in INPUT_WEIGHTS and run.parent.name != "tune"}
     return sorted(runs | together)
 
 

@@ -6,7 +6,7 @@ A `plot_…` function draws one figure; `render` chooses the theme and the forma
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -19,9 +19,11 @@ from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
 from elmlda import paper
 from elmlda.arrays import FloatArray, IntArray, RealArray
 from elmlda.experiments.ensemble import MistakeRecord
+from elmlda.literature import MCDONNELL_ERROR_PERCENT
 
 # Okabe and Ito's colours, told apart by colour-blind readers; markers differ too.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+MARKERS = ("o", "s", "D", "^", "v")
 PI_STYLE: dict[str, Any] = {"color": COLORS[1], "marker": "s"}
 LDA_STYLE: dict[str, Any] = {"color": COLORS[0], "marker": "o"}
 STYLE: Any = {
@@ -184,6 +186,56 @@ def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
     handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
     figure.suptitle(title, fontsize=9)
+
+
+def plot_tune(figure: Figure, table: pd.DataFrame, input_weights: str) -> None:
+    """Error rate of held-out samples over the ridge, a curve for each size of the weights."""
+    axes = figure.subplots()
+    name = "range" if input_weights == "uniform" else "norm"
+    for i, (size, rows) in enumerate(table.groupby("weight_size")):
+        style = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
+        none = 0 * rows["ridge"]
+        _plot_band(axes, rows["ridge"], rows["lda_error_percent"], none, style, f"{name} {size:g}")
+    axes.set_xscale("symlog", linthresh=table.loc[table["ridge"] > 0, "ridge"].min())
+    axes.set(xlabel="Ridge", ylabel="Error rate, held-out samples (%)")
+    axes.set_title(f"LDA-ELM with {input_weights} input weights")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def plot_schemes(figure: Figure, tables: Mapping[str, pd.DataFrame], is_mnist: bool) -> None:
+    """Error rate over fan-out, a curve for each kind of input weights.
+
+    Parameters
+    ----------
+    tables : scheme -> `tabulate_sweep`'s table
+    is_mnist : whether the paper's curve and McDonnell's points are for the same data
+    """
+    figure.set_size_inches(6.4, 4.6)
+    axes = _axes_over_fanout(figure)
+    for i, (scheme, table) in enumerate(tables.items()):
+        style = {"color": COLORS[i], "marker": MARKERS[i]}
+        rates, half = table["lda_error_percent"], table["lda_interval"]
+        _plot_band(axes, table["fanout"], rates, half, style, scheme)
+        axes.plot(table["fanout"], table["pi_error_percent"], color=COLORS[i], ls=":", lw=1.0)
+        stated = pd.Series(MCDONNELL_ERROR_PERCENT.get(scheme, {}), dtype=float)
+        if is_mnist and not stated.empty:
+            fanouts = pd.Series(stated.index) / paper.N_INPUTS
+            axes.scatter(fanouts, stated, s=60, color=COLORS[i], marker="*", zorder=4)
+    ink = mpl.rcParams["text.color"]
+    axes.plot([], [], ls=":", lw=1.0, color=ink, label="PI-ELM of the same colour")
+    if is_mnist:
+        papers = pd.Series(paper.LDA_ERROR_PERCENT)
+        _plot_papers(
+            axes, pd.Series(papers.index), papers, {"color": ink, "marker": "o"}, "LDA-ELM, the paper"
+        )
+        axes.scatter([], [], s=60, marker="*", color=ink, label="PI-ELM, McDonnell et al.")
+    repeats = pd.concat([table["repeats"] for table in tables.values()])
+    axes.set(ylabel="Test error rate (%)", title=_title("LDA-ELM by input weights", repeats))
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(FixedLocator([0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    figure.legend(loc="outside lower center", ncols=2)
 
 
 def _spaced(sizes: Sequence[float]) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from elmlda import __version__, paper
+from elmlda.experiments.tune import Choice, choose
 from elmlda.report import claims as rule
 from elmlda.report.claims import Claim, Verdict
 from elmlda.report.compare_tables import CONTESTANTS, tabulate_compare
@@ -76,8 +77,12 @@ def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
     """One sentence on whether the paper was reproduced, and its kind, for the colour."""
     if run.compare and not run.has_papers_experiments:
         return summarise_compare(tabulate_compare(run.compare)), "neutral"
+    if run.tune and not run.has_papers_experiments:
+        return summarise_tune(run), "neutral"
     if not run.is_papers_data:
         return "Not the paper's data: nothing to compare with.", "neutral"
+    if not run.is_papers_kind:
+        return f"Not the paper's input weights but {run.input_weights} ones.", "neutral"
     statements = [claim for claim in claims if not claim.is_cell]
     counts = Counter(claim.verdict for claim in statements)
     n, n_yes, n_no = len(statements), counts[Verdict.REPRODUCED], counts[Verdict.NOT_REPRODUCED]
@@ -100,6 +105,18 @@ def summarise_compare(table: pd.DataFrame) -> str:
         f"LDA-ELM has fewer errors than PI-ELM at {better.sum()} of {len(table)} sizes and ridges, "
         f"more at {(table['difference'] < 0).sum()}; beyond chance (p < 0.05) at "
         f"{(better & surely).sum()} and {(~better & surely).sum()}."
+    )
+
+
+def summarise_tune(run: RunRecords) -> str:
+    """One sentence on the setting that was best."""
+    best = choose(run.tune)
+    size = "range" if run.input_weights == "uniform" else "norm"
+    return (
+        f"With {run.input_weights} input weights a weight {size} of {best.weight_size:g} and a ridge "
+        f"of {best.ridge:g} are best: LDA-ELM gets {best.lda_error_percent:.2f} % of the "
+        f"{run.tune[0].n_validation:,} held-out training samples wrong, PI-ELM "
+        f"{best.pi_error_percent:.2f} %. The test samples had no part in it."
     )
 
 
@@ -165,6 +182,50 @@ def describe_ensemble(table: pd.DataFrame, beside_paper: bool) -> Table:
     columns.append((Column("paper (mean)"), "paper_mean", "{:.2f}", None))
     caption = "Error rates of ensembles in per cent, means over repeats"
     return _describe(caption, wide.reset_index(), columns, beside_paper)
+
+
+def describe_tune(table: pd.DataFrame, input_weights: str) -> Table:
+    """Every setting that was tried, for people; `table` is `tabulate_tune`'s."""
+    size = "Weight range" if input_weights == "uniform" else "Weight norm"
+    columns: list[tuple[Column, str, str, str | None]] = [
+        (Column("Hidden units", extra=True), "n_hidden", "{:,.0f}", None),
+        (Column(size), "weight_size", "{:g}", None),
+        (Column("Ridge"), "ridge", "{:g}", None),
+        (Column("Repeats", extra=True), "repeats", "{:.0f}", None),
+        (Column("PI-ELM, %"), "pi_error_percent", "{:.2f}", None),
+        (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", None),
+    ]
+    return _describe("Error rates of held-out samples in per cent, means", table, columns, True)
+
+
+def describe_schemes(table: pd.DataFrame) -> Table:
+    """Kinds of input weights beside each other, for people; `table` is `tabulate_schemes`'s."""
+    columns: list[tuple[Column, str, str, str | None]] = [
+        (Column("Input weights"), "input_weights", "{}", None),
+        (Column("Fan-out"), "fanout", "{:.3g}", None),
+        (Column("Hidden units", extra=True), "n_hidden", "{:,.0f}", None),
+        (Column("Repeats", extra=True), "repeats", "{:.0f}", None),
+        (Column("PI-ELM, %"), "pi_error_percent", "{:.2f}", "pi_interval"),
+        (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", "lda_interval"),
+        (Column("PI − LDA, points"), "difference", "{:+.3f}", "difference_interval"),
+    ]
+    return _describe("Error rates in per cent, means over repeats", table, columns, True)
+
+
+def describe_choices(choices: Mapping[str, Choice]) -> Table:
+    """What was chosen for each kind of input weights."""
+    rows = [{"input_weights": scheme, **vars(choice)} for scheme, choice in choices.items()]
+    columns: list[tuple[Column, str, str, str | None]] = [
+        (Column("Input weights"), "input_weights", "{}", None),
+        (Column("Hidden units", extra=True), "n_hidden", "{:,.0f}", None),
+        (Column("Norm (uniform: range)"), "weight_size", "{:g}", None),
+        (Column("Ridge"), "ridge", "{:g}", None),
+        (Column("Repeats", extra=True), "repeats", "{:.0f}", None),
+        (Column("PI-ELM, %"), "pi_error_percent", "{:.2f}", None),
+        (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", None),
+    ]
+    caption = "Error rates of held-out training samples in per cent"
+    return _describe(caption, pd.DataFrame(rows), columns, True)
 
 
 def describe_compare(table: pd.DataFrame) -> Table:
@@ -269,7 +330,7 @@ def build_context(
     settings = {
         name.replace("_", " "): value for name, value in run.settings.items() if name != "sha256"
     }
-    about_paper = run.is_papers_data and run.has_papers_experiments
+    about_paper = run.is_papers_kind and run.has_papers_experiments
     return {
         "version": __version__,
         "title": f"elmlda on {run.settings.get('dataset', 'unnamed')}",
@@ -280,7 +341,7 @@ def build_context(
         "statements": describe_claims([claim for claim in claims if not claim.is_cell]),
         "cells": describe_claims([claim for claim in claims if claim.is_cell]),
         "gaps": find_gaps(run),
-        "departures": find_departures(run) if run.is_papers_data else [],
+        "departures": find_departures(run) if run.is_papers_kind else [],
         "sections": sections,
         "rule": RULE,
         "settings": settings,

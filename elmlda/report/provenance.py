@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from elmlda import paper
 from elmlda.ranges import format_ranges
@@ -42,13 +43,14 @@ def _compare_gaps(run: RunRecords) -> Iterator[str]:
 
 def _sweep_gaps(run: RunRecords) -> Iterator[str]:
     if not run.sweep:
-        yield "The sweep has not been run: no Table 1, no Fig. 1."
+        if run.is_papers_kind:
+            yield "The sweep has not been run: no Table 1, no Fig. 1."
         return
     planned = run.planned("sweep")
     n_planned = planned.get("repeats", 0) * len(planned.get("n_hidden", ()))
     if len(run.sweep) < n_planned:
         yield f"The sweep has {len(run.sweep):,} of {n_planned:,} planned results."
-    if not run.is_papers_data:
+    if not run.is_papers_kind:
         return
     repeats = Counter(record.fanout for record in run.sweep)
     missing = tuple(f for f in range(1, paper.LARGEST_FANOUT + 1) if f not in repeats)
@@ -61,7 +63,8 @@ def _sweep_gaps(run: RunRecords) -> Iterator[str]:
 
 def _ensemble_gaps(run: RunRecords) -> Iterator[str]:
     if not run.ensemble:
-        yield "The ensemble has not been run: no Fig. 2."
+        if run.is_papers_kind:
+            yield "The ensemble has not been run: no Fig. 2."
         return
     planned = run.planned("ensemble")
     counts = Counter((record.combine, record.size) for record in run.ensemble)
@@ -71,7 +74,7 @@ def _ensemble_gaps(run: RunRecords) -> Iterator[str]:
     if run.is_papers_ensemble and n_repeats < paper.ENSEMBLE_REPEATS:
         repeats = _count(n_repeats, "repeat")
         yield f"The ensemble has {repeats} so far; the paper has {paper.ENSEMBLE_REPEATS}."
-    if run.is_papers_data and not run.is_papers_ensemble:
+    if run.is_papers_kind and not run.is_papers_ensemble:
         yield f"The ensemble is not of fan-out {paper.LARGEST_FANOUT}: Fig. 2 can't be judged by it."
     largest = max(size for _, size in counts)
     if run.is_papers_ensemble and largest < paper.ENSEMBLE_SIZE:
@@ -85,7 +88,8 @@ def _ensemble_gaps(run: RunRecords) -> Iterator[str]:
 
 def _timing_gaps(run: RunRecords) -> Iterator[str]:
     if not run.timing:
-        yield "Times have not been measured: no Table 2."
+        if run.is_papers_kind:
+            yield "Times have not been measured: no Table 2."
         return
     planned = run.planned("timing")
     n_planned = 3 * planned.get("repeats", 0) * len(planned.get("n_hidden", ()))
@@ -93,15 +97,16 @@ def _timing_gaps(run: RunRecords) -> Iterator[str]:
         yield f"Table 2 has {len(run.timing):,} of {n_planned:,} planned timings."
     found = {record.fanout for record in run.timing}
     missing = tuple(f for f in range(1, paper.LARGEST_FANOUT + 1) if f not in found)
-    if run.is_papers_data and missing:
+    if run.is_papers_kind and missing:
         yield f"Fan-outs {format_ranges(missing)} have not been timed."
 
 
 def list_commands(run: RunRecords) -> list[str]:
     """The commands that make the run again, or go on with it."""
-    made = [name for name in ("sweep", "ensemble", "timing", "compare") if run.planned(name)]
+    made = [name for name in ("sweep", "ensemble", "timing", "compare", "tune") if run.planned(name)]
     commands = [
-        shlex.join(["elmlda", name, *_plan_options(run, name), *_options(run)]) for name in made
+        shlex.join(["elmlda", name, *_plan_options(run, name), *_options(run), *_folder(run, name)])
+        for name in made
     ]
     return [*commands, "elmlda report"]
 
@@ -112,6 +117,12 @@ def _plan_options(run: RunRecords, experiment: str) -> list[str]:
     if planned.get("folds", 1) > 1:
         options += ["--folds", str(planned["folds"])]
     sizes = planned.get("n_hidden", [])
+    if experiment == "tune":
+        size = "--weight-range" if run.input_weights == "uniform" else "--weight-norm"
+        return [
+            "--hidden", str(sizes), *options, "--validation", str(planned["validation"]),
+            size, _join(planned["weight_size"]), "--ridge", _join(planned["ridge"]),
+        ]  # fmt: skip
     if experiment == "ensemble":
         n_inputs = _n_inputs(run) or sizes
         options = ["--n", str(planned.get("n", 1)), "--fanout", str(sizes // n_inputs), *options]
@@ -153,6 +164,22 @@ def _options(run: RunRecords) -> Iterator[str]:
     for name, default in defaults.items():
         if name in settings and settings[name] != default:
             yield from (f"--{name.replace('_', '-')}", str(settings[name]))
+
+
+def _folder(run: RunRecords, experiment: str) -> Iterator[str]:
+    """Where the run is, if not where its command would put it; one machine's path says nothing."""
+    name = str(run.settings.get("dataset"))
+    usual = Path("results", name)
+    if experiment == "tune":
+        usual = Path("results", "tune", name, run.input_weights)
+    if run.folder.is_absolute() or experiment == "compare":
+        return
+    if run.folder.parts[-len(usual.parts) :] != usual.parts:
+        yield from ("--out", str(run.folder))
+
+
+def _join(numbers: Sequence[float]) -> str:
+    return ",".join(f"{number:g}" for number in numbers)
 
 
 def _count(n: int, what: str) -> str:

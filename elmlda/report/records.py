@@ -15,11 +15,12 @@ from elmlda.arrays import IntArray
 from elmlda.datasets import Dataset, Table, list_datasets, load_source, split_table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
-from elmlda.experiments import compare, ensemble, sweep, timing
+from elmlda.experiments import compare, ensemble, sweep, timing, tune
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
+from elmlda.experiments.tune import TuneRecord
 from elmlda.store import RecordFile, read_manifest, unique
 
 
@@ -34,6 +35,7 @@ class RunRecords:
     mistakes: list[MistakeRecord]
     timing: list[TimingRecord]
     compare: list[CompareRecord]
+    tune: list[TuneRecord]
 
     @property
     def has_papers_experiments(self) -> bool:
@@ -54,10 +56,20 @@ class RunRecords:
         return bool(self.settings.get("sha256") == MNIST_SHA256)
 
     @property
+    def input_weights(self) -> str:
+        """The scheme that they were drawn by; a manifest says so only if they are not the paper's."""
+        return str(self.settings.get("input_weights", "uniform"))
+
+    @property
+    def is_papers_kind(self) -> bool:
+        """Whether data and input weights are of the paper's kind, so that its numbers say something."""
+        return self.is_papers_data and self.input_weights == "uniform"
+
+    @property
     def is_papers_ensemble(self) -> bool:
         """Whether the ensemble's networks have the hidden units of Fig. 2's."""
         n_hidden = self.planned("ensemble").get("n_hidden")
-        return self.is_papers_data and n_hidden == paper.LARGEST_FANOUT * paper.N_INPUTS
+        return self.is_papers_kind and n_hidden == paper.LARGEST_FANOUT * paper.N_INPUTS
 
     @cached_property
     def best_ensemble(self) -> tuple[int, int, str] | None:
@@ -106,8 +118,9 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder / ensemble.MISTAKES_FILE, MistakeRecord),
         _read(folder / timing.FILE, TimingRecord),
         _read(folder / compare.FILE, CompareRecord),
+        _read(folder / tune.FILE, TuneRecord),
     )
-    if not (records.has_papers_experiments or records.compare):
+    if not (records.has_papers_experiments or records.compare or records.tune):
         raise ElmldaError(f"{folder}: no records yet. Run elmlda sweep --out {folder} first.")
     return records
 

@@ -22,6 +22,7 @@ from elmlda.report.figures import (
     plot_spread,
     plot_sweep,
     plot_timing,
+    plot_tune,
 )
 from elmlda.report.files import write_csv, write_figure, write_text
 from elmlda.report.page import (
@@ -32,6 +33,7 @@ from elmlda.report.page import (
     describe_ensemble,
     describe_sweep,
     describe_timing,
+    describe_tune,
     render_html,
     render_markdown,
 )
@@ -43,6 +45,7 @@ from elmlda.report.tables import (
     tabulate_ensemble,
     tabulate_sweep,
     tabulate_timing,
+    tabulate_tune,
 )
 from elmlda.settings import REPORT_FORMATS
 
@@ -60,7 +63,7 @@ def write_report(folder: Path, formats: Collection[str] = REPORT_FORMATS) -> Wri
     """Write the run's tables, figures and pages into its folder, for the records that it has."""
     run = read_run(folder)
     ensemble = run.ensemble if run.is_papers_ensemble else []
-    about_paper = run.is_papers_data and run.has_papers_experiments
+    about_paper = run.is_papers_kind and run.has_papers_experiments
     claims = judge_claims(run.sweep, run.timing, ensemble) if about_paper else []
     tables = _tabulate(run, claims)
     sections = list(_make_sections(run, tables))
@@ -88,6 +91,8 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
     if claims:
         for name in AS_PRINTED.keys() & tables.keys():
             tables[f"{name}_as_printed"] = tabulate_as_printed(tables[name], AS_PRINTED[name])
+    if run.tune:
+        tables["tune_table"] = tabulate_tune(run.tune)
     if run.compare:
         tables["compare_table"] = tabulate_compare(run.compare)
     if run.ensemble:
@@ -98,7 +103,7 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
 
 
 def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator[Section]:
-    beside = run.is_papers_data
+    beside = run.is_papers_kind
     if "table1" in tables:
         table = tables["table1"]
         yield Section(
@@ -133,7 +138,21 @@ def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator
             ],
             TIMING_NOTE,
         )
-
+    if "tune_table" in tables:
+        table = tables["tune_table"]
+        yield Section(
+            "tune",
+            "Every setting that was tried",
+            describe_tune(table, run.input_weights),
+            [
+                PageFigure(
+                    "tune",
+                    "Error rate of held-out samples over the ridge, a curve for each size of weights",
+                    "LDA-ELM's error rate on the held-out training samples over the ridge.",
+                    partial(plot_tune, table=table, input_weights=run.input_weights),
+                )
+            ],
+        )
     if "compare_table" in tables:
         table = tables["compare_table"]
         name = str(run.settings.get("dataset"))
