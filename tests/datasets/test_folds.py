@@ -175,3 +175,31 @@ def test_a_class_with_a_single_member(labels, message):
 def test_a_source_is_a_table_only_without_a_split():
     assert isinstance(load_source("iris"), Table)
     assert not isinstance(load_source("satimage"), Table)
+
+
+# Holding samples out
+
+
+def test_mnists_last_training_samples_are_held_out(mnist):
+    held = mnist.hold_out(10_000)
+    np.testing.assert_array_equal(held.train.inputs, mnist.train.inputs[:50_000])
+    np.testing.assert_array_equal(held.test.inputs, mnist.train.inputs[50_000:])
+    np.testing.assert_array_equal(held.test.labels, mnist.train.labels[50_000:])
+    assert held.input_scale == mnist.input_scale
+    assert held.image_shape == (28, 28)
+
+
+def test_samples_of_a_table_are_shuffled_before_some_are_held_out_and_standardised_without_them():
+    whole = load_dataset("iris")
+    held = whole.hold_out(30)
+    assert len(held.test.labels) == 30
+    assert len(set(held.test.labels.tolist())) == 3
+    np.testing.assert_allclose(held.train.inputs.mean(axis=0), 0, atol=1e-12)
+    assert abs(held.test.inputs.mean(axis=0)).max() > 1e-3
+    assert len(held.train.labels) + 30 == len(whole.train.labels)
+
+
+@pytest.mark.parametrize("n", [0, 60_000, -1])
+def test_not_all_and_not_none_are_held_out(mnist, n):
+    with pytest.raises(ElmldaError, match="cannot be held out of 60,000: expected 1 to 59,999"):
+        mnist.hold_out(n)
