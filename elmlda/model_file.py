@@ -70,7 +70,9 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
         arrays["input_weights"] = np.stack([network.layer.input_weights.T for network in networks])
     content = io.BytesIO()
     np.savez(content, **arrays)  # type: ignore[arg-type,unused-ignore]
-    write_atomically(path, content.getvalue(), advice="")
+    write_atomically(
+        path, content.getvalue(), "No model was written: mend the cause, or name another file."
+    )
 
 
 def read_model(path: Path) -> Model:
