@@ -30,6 +30,7 @@ from elmlda.store import write_atomically
 
 FORMAT, VERSION = "elmlda model", 1
 ZIP_MAGIC = b"PK"
+ADVICE = "No model was written: mend the cause and run the same command again, or name another file."
 SAFE_KINDS = "biufU"
 """Kinds of labels that numpy stores without pickle and that are not altered by it."""
 

@@ -13,7 +13,7 @@ SIGNALS = signal.SIGINT, signal.SIGTERM
 GOES_ON = "Every finished network is recorded; the same command goes on from there."
 ADVICE = dict.fromkeys(("sweep", "ensemble", "timing", "compare"), GOES_ON) | {
     "train": "The model is written at the end; the same command starts anew.",
-    "bench": "The same command starts anew.",
+    "bench": "The same command starts anew; what it has written stays until then.",
 }
 
 
@@ -23,7 +23,7 @@ class Stopped(BaseException):
     def __init__(self, number: int) -> None:
         context = click.get_current_context(silent=True)
         command = context.command.name if context else None
-        self.line = f"Stopped. {ADVICE.get(command or '', '')}".rstrip()
+        self.line = f"Stopped. {ADVICE.get(command or '', 'Run the same command again.')}"
         self.exit_code = 128 + number
 
     def end(self) -> NoReturn:
