@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from tqdm import tqdm
 
@@ -238,7 +239,7 @@ def note_double(bar: tqdm[Any], repeat: int) -> None:
 
 @contextmanager
 def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any]]:
-    """A bar on stderr, whose line ends however it ends."""
+    """A bar on stderr, whose line ends before anything else is printed, however that comes."""
     with tqdm(
         total=total,
         initial=done,
@@ -248,4 +249,5 @@ def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any
         dynamic_ncols=True,
         mininterval=0.1 if sys.stderr.isatty() else 60,  # a log file needs fewer lines
     ) as bar:
+        click.get_current_context().call_on_close(bar.close)
         yield bar

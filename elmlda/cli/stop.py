@@ -21,14 +21,16 @@ class Stopped(BaseException):
     """A signal asked for the end. No Exception, so that nobody takes it for an error."""
 
     def __init__(self, number: int) -> None:
-        context = click.get_current_context(silent=True)
-        command = context.command.name if context else None
+        self.context = click.get_current_context(silent=True)
+        command = self.context.command.name if self.context else None
         self.line = f"Stopped. {ADVICE.get(command or '', 'Run the same command again.')}"
         self.exit_code = 128 + number
 
     def end(self) -> NoReturn:
         """End without clean-up: a thread may be inside BLAS, and exit would wait for it."""
         try:
+            if self.context:
+                self.context.close()
             click.echo(self.line, err=True)
         finally:
             os._exit(self.exit_code)
