@@ -19,6 +19,8 @@ from typing import Any, Protocol, TypeVar
 
 from elmlda.errors import ElmldaError
 
+STOP_SIGNALS = signal.SIGINT, signal.SIGTERM
+
 Job = TypeVar("Job")
 Part = TypeVar("Part")
 Whole = TypeVar("Whole")
@@ -117,17 +119,17 @@ class Local:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(self.n_processes, context, initializer=_prepare_worker) as pool:
             try:
-                yield _LocalWorkers(_deaf_to_ctrl_c(pool.submit), self.n_processes)
-            except BrokenProcessPool as error:
+                yield _LocalWorkers(_deaf_to_signals(pool.submit), self.n_processes)
+            except BaseException as error:
+                # A signal, or a job's own error: do not wait for the jobs under way.
+                for process in list((pool._processes or {}).values()):
+                    process.kill()
+                if not isinstance(error, BrokenProcessPool):
+                    raise
                 raise ElmldaError(
                     "a worker process died, most likely for want of memory. What was recorded is "
                     "safe: run the same command again, with fewer --jobs or a smaller --chunk."
                 ) from error
-            except BaseException:
-                # Ctrl-C, or a job's own error: do not wait for the jobs under way.
-                for process in list((pool._processes or {}).values()):
-                    process.kill()
-                raise
 
 
 @dataclass(frozen=True)
@@ -198,11 +200,11 @@ class _BackgroundThread(Executor):
         return future
 
 
-def _deaf_to_ctrl_c(submit: Callable[..., Future[Result]]) -> Callable[..., Future[Result]]:
-    """Submitting may start a worker, which inherits what is blocked: Ctrl-C is the parent's."""
+def _deaf_to_signals(submit: Callable[..., Future[Result]]) -> Callable[..., Future[Result]]:
+    """Submitting may start a worker, which inherits what is blocked: to stop is the parent's."""
 
     def submit_blocked(*arguments: object) -> Future[Result]:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
         try:
             return submit(*arguments)
         finally:
@@ -212,8 +214,9 @@ def _deaf_to_ctrl_c(submit: Callable[..., Future[Result]]) -> Callable[..., Futu
 
 
 def _prepare_worker() -> None:
-    """Be deaf to Ctrl-C, and end when it ends, however that happens."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Be deaf to signals that a terminal or a job scheduler sends to all, and end with the parent."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
 

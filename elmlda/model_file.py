@@ -30,6 +30,7 @@ from elmlda.store import write_atomically
 
 FORMAT, VERSION = "elmlda model", 1
 ZIP_MAGIC = b"PK"
+ADVICE = "No model was written: mend the cause and run the same command again, or name another file."
 SAFE_KINDS = "biufU"
 """Kinds of labels that numpy stores without pickle and that are not altered by it."""
 
@@ -73,7 +74,9 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
     content = io.BytesIO()
     save = np.savez_compressed if is_constrained else np.savez  # most of those weights may be zero
     save(content, **arrays)  # type: ignore[arg-type,unused-ignore]
-    write_atomically(path, content.getvalue(), advice="")
+    write_atomically(
+        path, content.getvalue(), "No model was written: mend the cause, or name another file."
+    )
 
 
 def read_model(path: Path) -> Model:

@@ -2,7 +2,8 @@
 
 A record is on disk, flushed and synced, before the next network starts. A torn last line (the
 process was killed, the power failed) is dropped when the run goes on. Files other than records are
-written beside their place and moved there, so they are old or new, never half.
+written beside their place and moved there, so they are old or new, never half. Nothing is written
+through a symbolic link, and nothing into a folder or file that changed hands during the run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Generic, Self, TypeVar, get_type_hints
@@ -38,16 +39,26 @@ TEMPORARY = ".elmlda-"
 RESUMES = (
     "What was recorded before is safe: mend the cause and run the same command again, or use --out."
 )
+NO_FOLDER = "Its folder is not there: restore it and run the same command again, or use --out."
 
 Record = TypeVar("Record")
 
 
 class RecordFile(Generic[Record]):
-    """A CSV file of one frozen dataclass's instances, appended to and read back."""
+    """A CSV file of one frozen dataclass's instances, appended to and read back.
 
-    def __init__(self, path: Path, record_type: type[Record]) -> None:
+    Parameters
+    ----------
+    refuse : called before the file is written, to raise an error if it must not be
+    """
+
+    def __init__(
+        self, path: Path, record_type: type[Record], refuse: Callable[[], None] | None = None
+    ) -> None:
         self.path = path
         self._type = record_type
+        self._refuse = refuse or (lambda: None)
+        self._n_bytes: int | None = None  # as it was left here; None: nobody has looked yet
         hints = get_type_hints(record_type)
         self._parsers: dict[str, Callable[[str], Any]] = {
             field.name: hints[field.name]
@@ -73,8 +84,10 @@ class RecordFile(Generic[Record]):
         if not records:
             return
         lines = [self._format(record) for record in records]
-        with _explained(self.path), self.path.open("ab", buffering=0) as file:
+        self._refuse()
+        with _explained(self.path), open(self.path, "ab", 0, opener=_open_no_link) as file:
             size = file.tell()
+            self._refuse_if_changed(size)
             if size == 0:
                 lines.insert(0, self._header)
             content = "".join(f"{line}\n" for line in lines).encode()
@@ -85,19 +98,20 @@ class RecordFile(Generic[Record]):
             except OSError:
                 file.truncate(size)
                 raise
+            self._n_bytes = size + len(content)
             if size == 0:
                 _sync_folder(self.path.parent)
 
     def drop_torn_line(self) -> None:
-        """Cut off what follows the last line break."""
+        """Cut off what follows the last line break; from now on nobody else may change the file."""
         try:
             content = self._read_bytes()
         except FileNotFoundError:
-            return
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            with _explained(self.path):
-                os.truncate(self.path, whole)
+            content = b""
+        self._n_bytes = content.rfind(b"\n") + 1
+        if self._n_bytes < len(content):
+            with _explained(self.path), open(self.path, "r+b", 0, opener=_open_no_link) as file:
+                file.truncate(self._n_bytes)
 
     def sort(self, key: Callable[[Record], Any]) -> None:
         """Bring the records into order, whatever the order in which they came."""
@@ -105,9 +119,20 @@ class RecordFile(Generic[Record]):
 
     def replace(self, records: Sequence[Record]) -> None:
         """Have these records and no others; the file is the old one or the new one, never half."""
+        self._refuse()
+        self._refuse_if_changed(self.path.stat().st_size if self.path.exists() else 0)
         if records != self.read():
             lines = [self._header, *map(self._format, records)]
-            write_atomically(self.path, "".join(f"{line}\n" for line in lines).encode())
+            content = "".join(f"{line}\n" for line in lines).encode()
+            write_atomically(self.path, content)
+            self._n_bytes = len(content)
+
+    def _refuse_if_changed(self, n_bytes: int) -> None:
+        if self._n_bytes not in (None, n_bytes):
+            raise ElmldaError(
+                f"{self.path}: {n_bytes:,} bytes, expected {self._n_bytes:,}: something else changed "
+                "or removed it during the run. Run the same command again to compute what it lacks."
+            )
 
     def _read_bytes(self) -> bytes:
         try:
@@ -176,12 +201,12 @@ class Run:
     def __enter__(self) -> Self:
         with _explained(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(self.folder)
+            _sync_folder(self.folder.parent)
+        self._lock = _lock(self.folder)
         try:
             with _explained(self.folder):
-                for place in (self.folder, self.folder / "posteriors"):
-                    for left_over in filter(Path.is_file, place.glob(f"{TEMPORARY}*")):
-                        left_over.unlink()
+                for left_over in _left_overs(self.folder):
+                    left_over.unlink()
             self._write_manifest()
         except BaseException:
             self._lock.close()
@@ -199,9 +224,21 @@ class Run:
 
     def records(self, name: str, record_type: type[Record]) -> RecordFile[Record]:
         """The folder's file of such records, its torn last line cut off."""
-        file = RecordFile(self.folder / name, record_type)
+        file = RecordFile(self.folder / name, record_type, self._refuse_if_replaced)
         file.drop_torn_line()
         return file
+
+    def _refuse_if_replaced(self) -> None:
+        """Refuse to write where the lock is not this process's any more."""
+        assert self._lock is not None
+        path = self.folder / LOCK
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(self._lock.fileno()), path.stat()):
+                return
+        raise ElmldaError(
+            f"{path}: removed or replaced during the run, perhaps with its folder, so another elmlda "
+            "may be writing there. Run the same command again to compute what the folder lacks."
+        )
 
     def _write_manifest(self) -> None:
         from elmlda import __version__
@@ -351,7 +388,9 @@ class PosteriorStore:
         )
         path = self._path(key, n_hidden)
         with _explained(path):
-            path.parent.mkdir(exist_ok=True)
+            if self._folder.is_symlink():
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            self._folder.mkdir(exist_ok=True)
         write_atomically(path, content.getvalue())
 
     def read(self, key: tuple[int, ...], n_hidden: int) -> FloatArray | None:
@@ -398,8 +437,16 @@ class UntrustedPosteriorsWarning(UserWarning):
     """A file of posteriors is broken, or of another network, and is not used."""
 
 
+def _left_overs(folder: Path) -> list[Path]:
+    """Files that were not whole when a process was killed."""
+    posteriors = folder / "posteriors"
+    places = [folder] if posteriors.is_symlink() else [folder, posteriors]
+    return [path for place in places for path in place.glob(f"{TEMPORARY}*") if path.is_file()]
+
+
 def _lock(folder: Path) -> IO[str]:
-    file = (folder / LOCK).open("a+", encoding="ascii")
+    with _explained(folder / LOCK):
+        file = open(folder / LOCK, "a+", encoding="ascii", opener=_open_no_link)  # noqa: SIM115
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -410,10 +457,21 @@ def _lock(folder: Path) -> IO[str]:
             f"{folder} is being written by another elmlda (process {holder}). "
             "Wait for it, or use --out for another run."
         ) from None
-    file.truncate(0)
-    file.write(f"{os.getpid()}\n")
-    file.flush()
+    try:
+        with _explained(folder / LOCK):
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+    except BaseException:
+        with suppress(OSError):  # closing writes what is buffered
+            file.close()
+        raise
     return file
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    """Open a file, but not through a symbolic link, which may lead out of the folder."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -430,9 +488,12 @@ def _explained(path: Path, advice: str = RESUMES) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ElmldaError(
-            f"{path}: cannot be written: {error.strerror or error}. {advice}".rstrip()
-        ) from error
+        why = error.strerror or str(error)
+        if error.errno == errno.ELOOP:
+            why = "a symbolic link, and elmlda writes through none"
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            advice = NO_FOLDER
+        raise ElmldaError(f"{path}: cannot be written: {why}. {advice}".rstrip()) from error
 
 
 def _grow(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -9,6 +10,7 @@ import warnings
 import click
 
 from elmlda import __version__
+from elmlda.cli import stop
 from elmlda.cli.bench import bench
 from elmlda.cli.compare import compare
 from elmlda.cli.data import data
@@ -22,7 +24,7 @@ from elmlda.cli.train import train
 from elmlda.cli.tune import tune
 from elmlda.errors import ElmldaError
 
-INTERRUPTED = 130
+NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
@@ -58,13 +60,22 @@ for command in (sweep, ensemble, timing, compare, tune, shaped, bench, report, t
 
 def main() -> None:
     """Run the command line."""
+    stop.listen()
     try:
         cli.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # A thread may be inside BLAS, whose clean-up at exit would wait for it.
-        os._exit(INTERRUPTED)
+    except stop.Stopped as stopped:
+        stopped.end()
+    except OSError as error:
+        # Files have their own messages: what is left is what was to be printed.
+        if error.errno not in NO_ROOM or error.filename:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else exit tries again to write what is buffered
+        click.echo(
+            f"Error: the output cannot be written: {error.strerror}. Make room, or send it elsewhere; "
+            "what was recorded is safe.",
+            err=True,
+        )
+        sys.exit(1)

@@ -1,4 +1,4 @@
-"""What every command that trains networks does alike: data, settings, memory, progress, Ctrl-C."""
+"""What every command that trains networks does alike: data, settings, memory, progress."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from elmlda.store import PosteriorStore, Run, check_same_run, read_manifest
 
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
-
-RESUMES = "Every finished network is recorded; the same command goes on from there."
 
 
 @dataclass(frozen=True)
@@ -245,11 +243,9 @@ def note_double(bar: tqdm[Any], repeat: int) -> None:
 
 
 @contextmanager
-def progress(
-    total: int, done: int, unit: str, quiet: bool, stopped: str = RESUMES
-) -> Iterator[tqdm[Any]]:
-    """A bar on stderr; Ctrl-C inside ends it and says how to go on."""
-    bar = tqdm(
+def progress(total: int, done: int, unit: str, quiet: bool) -> Iterator[tqdm[Any]]:
+    """A bar on stderr, whose line ends before anything else is printed, however that comes."""
+    with tqdm(
         total=total,
         initial=done,
         unit=unit,
@@ -257,12 +253,6 @@ def progress(
         file=sys.stderr,
         dynamic_ncols=True,
         mininterval=0.1 if sys.stderr.isatty() else 60,  # a log file needs fewer lines
-    )
-    try:
+    ) as bar:
+        click.get_current_context().call_on_close(bar.close)
         yield bar
-    except KeyboardInterrupt:
-        bar.close()
-        click.echo(f"Stopped. {stopped}", err=True)
-        raise
-    finally:
-        bar.close()

@@ -154,7 +154,7 @@ def _train(setup: Setup, n_hidden: int, ridge: float | None, options: dict[str, 
     ]
     networks = {}
     quiet = options["quiet"] or len(jobs) == 1
-    with runs.progress(len(jobs), 0, "network", quiet, "Nothing was written.") as bar:
+    with runs.progress(len(jobs), 0, "network", quiet) as bar:
         for job, network in execute(run_training, jobs, setup.n_processes):
             networks[job.recipe.seed.spawn_key] = network
             bar.update()

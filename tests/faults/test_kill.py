@@ -1,0 +1,79 @@
+"""Killed at any moment, a run goes on as if nothing had been."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+from faults import ENSEMBLE, SWEEP, TWO_CORES, finish, finish_here, n_steps, results, started
+from processes import alive_in_session, wait_until
+
+pytestmark = pytest.mark.faults
+SEED = int(os.environ.get("ELMLDA_FAULT_SEED", "20"))
+N_MOMENTS, N_STARTING = 50, 8
+PARTS = 5
+PLANS = pytest.mark.parametrize("plan", [SWEEP, ENSEMBLE], ids=lambda plan: plan[0])
+INDEPENDENT = "sweep", "--hidden", "60-180:60", "--repeats", "3", "--design", "independent"
+
+
+def moments(plan, n_all):
+    """Random moments over the whole run: seconds after the start, or after a number of steps."""
+    print(f"ELMLDA_FAULT_SEED={SEED}")
+    rng = random.Random(f"{SEED} {plan}")
+    starting = [(0, rng.uniform(0, 0.8)) for _ in range(N_STARTING)]
+    share = (n_all + 1) / (N_MOMENTS - N_STARTING)
+    return starting + [
+        (min(int(rng.uniform(i, i + 1) * share) + 1, n_all), rng.uniform(0, 0.01))
+        for i in range(N_MOMENTS - N_STARTING)
+    ]
+
+
+def kill_at(words, folder, n, seconds):
+    with started(words) as process:
+        wait_until(lambda: n_steps(folder) >= n or process.poll() is not None)
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+        wait_until(lambda: not alive_in_session(process.pid))
+    assert process.returncode in (0, -signal.SIGKILL), process.stderr
+
+
+@PLANS
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_at_any_moment(command, undisturbed, tmp_path, plan, part):
+    n_all, n_between = n_steps(undisturbed[plan]), 0
+    for i, (n, seconds) in enumerate(moments(plan, n_all)[part::PARTS]):
+        folder = tmp_path / str(i)
+        kill_at(command(folder, plan), folder, n, seconds)
+        n_between += 0 < n_steps(folder) < n_all
+        assert finish_here(command(folder, plan)).output == ""
+        assert results(folder) == results(undisturbed[plan]), (n, seconds)
+    assert n_between >= 3, "the kills came before or after the networks: nothing was tested"
+
+
+@TWO_CORES
+@PLANS
+def test_killed_with_workers(command, undisturbed, tmp_path, plan):
+    n_all, n_between = n_steps(undisturbed[plan]), 0
+    for i, (n, seconds) in enumerate(moments(plan, n_all)[6::8]):
+        folder = tmp_path / str(i)
+        kill_at(command(folder, plan, "--jobs", "2"), folder, n, seconds)
+        n_between += 0 < n_steps(folder) < n_all
+        assert finish_here(command(folder, plan)).output == ""
+        assert results(folder) == results(undisturbed[plan]), (n, seconds)
+    assert n_between >= 2
+
+
+@pytest.mark.parametrize("plan", [ENSEMBLE, INDEPENDENT], ids=["ensemble", "independent"])
+def test_killed_again_and_again(command, tmp_path, plan):
+    """Each process comes some steps further than the one before."""
+    folder, whole, n_killed = tmp_path / "run", tmp_path / "whole", 0
+    finish(command(whole, plan))
+    rng = random.Random(SEED)
+    while n_steps(folder) < n_steps(whole) and n_killed < 12:
+        kill_at(command(folder, plan), folder, n_steps(folder) + 1, rng.uniform(0, 0.03))
+        n_killed += 1
+    assert n_killed >= 2
+    finish(command(folder, plan))
+    assert results(folder) == results(whole)
