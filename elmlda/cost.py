@@ -9,9 +9,17 @@ from itertools import pairwise
 import numpy as np
 
 from elmlda.blas import multiply
+from elmlda.hidden import UNITS_PER_DRAW
 
-BASE_BYTES = 90_000_000
+BASE_BYTES = 76_000_000
 """The interpreter with its libraries and BLAS's buffers."""
+SHARED_BYTES = 30_000_000
+"""Of those, the files of libraries, which processes side by side have only once."""
+HELPER_BYTES = 13_000_000
+"""The process that Python starts beside worker processes."""
+LARGE_BYTES = 32 << 20
+"""Freed arrays of this size go back to the system at once, smaller ones may stay with the process:
+the highest that glibc's threshold rises to."""
 
 
 @dataclass(frozen=True)
@@ -58,22 +66,50 @@ def count_operations(problem: Problem) -> Operations:
 
 
 def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input_bytes: int) -> int:
-    """Peak memory of one network, its data included.
+    """Peak memory of a process that computes networks, its data included.
 
-    Either while statistics are accumulated (Gram matrix, a chunk of hidden outputs), or while they
-    are factorised (Gram matrix and its float64 factor).
+    It comes while statistics are accumulated (Gram matrix, a chunk of hidden outputs and of scaled
+    inputs), while they are factorised (Gram matrix and its float64 factor), while test samples are
+    scored (a chunk of hidden outputs, those of one size after the other in float64), or when all
+    scores are there (of both methods and of PI with a constant unit, with what makes them).
     """
     p, m = problem, problem.n_hidden
-    gram = hidden_itemsize * m * m
+    gram, factor = hidden_itemsize * m * m, 8 * m * m
     outputs = 8 * p.n_classes * len(p.sizes)
-    rows = min(chunk, max(p.n_train, p.n_test))
-    accumulating = gram + hidden_itemsize * rows * (m + p.n_inputs)
-    factorising = gram + 8 * m * m + outputs * m
-    widest = max(stop - start for start, stop in pairwise((0, *p.sizes)))  # in float64 for the scores
+    draw = 8 * p.n_inputs * min(m, UNITS_PER_DRAW)
+    hidden, scaled = (hidden_itemsize * min(chunk, p.n_train) * n for n in (m, p.n_inputs))
+    accumulating = gram + hidden + scaled + _stays(draw)
+    factorising = gram + factor + outputs * m + _stays(draw, hidden, scaled)
     rows = min(chunk, p.n_test)
-    testing = rows * (hidden_itemsize * m + 8 * widest) + outputs * (m + 5 * p.n_test)
+    hidden, scaled = (hidden_itemsize * rows * n for n in (m, p.n_inputs))
+    widest = max(stop - start for start, stop in pairwise((0, *p.sizes)))
+    converted = 0 if hidden_itemsize == 8 else 8 * rows * widest
+    before = outputs * m + _stays(gram, factor)
+    testing = before + hidden + max(scaled, converted + _stays(scaled)) + outputs * p.n_test
+    comparing = before + _stays(hidden, scaled, converted) + 5 * outputs * p.n_test
     weights = hidden_itemsize * m * p.n_inputs
-    return BASE_BYTES + input_bytes + weights + max(accumulating, factorising, testing)
+    phases = accumulating, factorising, testing, comparing
+    return BASE_BYTES + input_bytes + weights + max(phases)
+
+
+def predict_ridge_bytes(problem: Problem, hidden_itemsize: int, input_bytes: int) -> int:
+    """Peak memory while a ridge is chosen: Gram matrix, its eigenvectors, and a copy of either."""
+    p, m = problem, problem.n_hidden
+    weights = hidden_itemsize * m * p.n_inputs
+    return BASE_BYTES + input_bytes + weights + (hidden_itemsize + 16) * m * m
+
+
+def predict_total_bytes(one: int, input_bytes: int, n_processes: int) -> int:
+    """Peak memory of so many processes that take `one` each, and of the one that started them."""
+    if n_processes == 1:
+        return one
+    starter = BASE_BYTES + input_bytes + HELPER_BYTES
+    return starter + n_processes * (one - SHARED_BYTES)
+
+
+def _stays(*freed: int) -> int:
+    """What a process may keep of arrays that it has freed."""
+    return sum(n_bytes for n_bytes in freed if n_bytes < LARGE_BYTES)
 
 
 def measure_matmul_speed(dtype: type[np.floating], n: int = 2048, seconds: float = 0.5) -> float:

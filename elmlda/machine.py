@@ -2,20 +2,120 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
+import resource
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 LIBRARIES = ("numpy", "scipy")
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
-def count_cores() -> int:
-    """Cores that this process may use."""
+def count_cores(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
+    """Cores that this process may use: by its affinity, and by its control groups' shares of time.
+
+    Of a share that is not whole the last part counts as a core: it is worth a thread.
+    """
+    n_cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        n_cores = len(os.sched_getaffinity(0))
+    for folder in _cgroup_folders("cpu", cgroups, own):
+        with suppress(OSError, ValueError):
+            quota, period = _cpu_share(folder)
+            if quota > 0 and period > 0:
+                n_cores = min(n_cores, math.ceil(quota / period))
+    return n_cores
+
+
+def _cpu_share(folder: Path) -> tuple[int, int]:
+    """Microseconds of time in every so many; ValueError or a number below zero: no limit."""
+    if (folder / "cpu.max").exists():
+        quota, period = _read(folder, "cpu.max").split()
+        return int(quota), int(period)
+    return int(_read(folder, "cpu.cfs_quota_us")), int(_read(folder, "cpu.cfs_period_us"))
+
+
+def available_memory(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int | None:
+    """Bytes of memory that are free to use, None where the system does not say.
+
+    What the system has free, or less if a control group of this process or a limit of its address
+    space (ulimit -v) leaves less.
+    """
+    free = [_system_memory(), _address_space()]
+    for folder in _cgroup_folders("memory", cgroups, own):
+        with suppress(OSError, ValueError):
+            free.append(_cgroup_memory(folder))
+    return max(0, min(known)) if (known := [n for n in free if n is not None]) else None
+
+
+def held_memory() -> int:
+    """Bytes of memory that this process has already; 0 where the system does not say."""
+    with suppress(OSError, ValueError):
+        return int(_read(Path("/proc/self"), "statm").split()[1]) * resource.getpagesize()
+    return 0
+
+
+def _system_memory() -> int | None:
+    try:
+        for line in _read(Path("/proc"), "meminfo").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _address_space() -> int | None:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    with suppress(OSError, ValueError):
+        if limit != resource.RLIM_INFINITY:
+            return limit - int(_read(Path("/proc/self"), "statm").split()[0]) * resource.getpagesize()
+    return None
+
+
+def _cgroup_memory(folder: Path) -> int:
+    """What a control group leaves: file pages in its cache make way. ValueError: it has no limit."""
+    second = (folder / "memory.max").exists()
+    limit = int(_read(folder, "memory.max" if second else "memory.limit_in_bytes"))
+    used = int(_read(folder, "memory.current" if second else "memory.usage_in_bytes"))
+    stat = dict(line.split() for line in _read(folder, "memory.stat").splitlines())
+    names = (f"{'' if second else 'total_'}{kind}_file" for kind in ("active", "inactive"))
+    return limit - used + sum(int(stat.get(name, 0)) for name in names)
+
+
+def _cgroup_folders(controller: str, cgroups: Path, own: Path) -> Iterator[Path]:
+    """Control groups that may limit this process, of either version, and those around them.
+
+    Inside a container the path may be the host's, which is not there; the mount is then the group.
+    """
+    try:
+        lines = _read(own.parent, own.name).splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, names, path = line.split(":", 2)
+        if not names:  # version 2
+            mounts = [cgroups, cgroups / "unified"]
+        elif controller in names.split(","):
+            mounts = [cgroups / names, cgroups / controller]
+        else:
+            continue
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for mount in dict.fromkeys(mounts):
+            yield from (mount.joinpath(*parts[:n]) for n in range(len(parts), -1, -1))
+
+
+def _read(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
 
 
 def count_blas_threads() -> int:

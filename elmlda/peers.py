@@ -16,8 +16,8 @@ import numpy as np
 
 from elmlda.arrays import FloatArray, IntArray, RealArray
 from elmlda.datasets import Dataset
-from elmlda.datasets.content import available_memory
 from elmlda.hidden import ACTIVATIONS
+from elmlda.machine import available_memory
 from elmlda.network import HIDDEN_DTYPES
 from elmlda.settings import ACTIVATION_NAMES, NetworkSettings
 

@@ -88,8 +88,12 @@ class PiOutputs:
         for i, (start, stop) in enumerate(pairwise((0, *self.sizes))):
             # The units from one size to the next do not exist in the networks of smaller size.
             larger = slice(i * self.n_classes, None)
-            block = hidden[:, start:stop].astype(np.float64)
-            multiply(block, self.weights[start:stop, larger], scores[:, larger], add=True)
+            multiply(
+                hidden[:, start:stop].astype(np.float64, copy=False),  # without a name: gone at once
+                self.weights[start:stop, larger],
+                scores[:, larger],
+                add=True,
+            )
         return scores.reshape(len(hidden), len(self.sizes), self.n_classes)
 
     def add_constant_unit(self, scores: FloatArray) -> FloatArray:

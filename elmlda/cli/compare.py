@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from elmlda.execute import Place
     from elmlda.experiments.compare import ComparePlan, CompareRecord
 
-BYTES_PER_PAIR_OF_UNITS = 32
-"""Gram matrix, its copy, its eigenvectors and their workspace, in float64."""
-
 
 @click.command()
 @click.option(
@@ -109,15 +106,16 @@ def compare(**options: Any) -> None:
 
 def _compare_on(name: str, options: dict[str, Any]) -> None:
     from elmlda.cli import run as runs
-    from elmlda.datasets import load_source, require_two_of_each
+    from elmlda.datasets import require_two_of_each
     from elmlda.datasets.dataset import Table
-    from elmlda.experiments.compare import FILE, CompareRecord, run_compare
+    from elmlda.experiments.compare import FILE, CompareRecord, load_job_data, run_compare
     from elmlda.machine import describe_machine
     from elmlda.settings import DatasetRef
     from elmlda.store import RecordFile, Run, check_same_run, read_manifest, unique
 
     ref = DatasetRef(name, options["data_dir"], options["label"])
-    source = load_source(ref.name, ref.data_dir, ref.label)
+    load_job_data.cache_clear()
+    source = load_job_data(ref)
     if options["cluster"]:
         runs.refuse_beside_cluster(options)
         ref = runs.find_anywhere(ref)
@@ -180,15 +178,11 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
             f"{source.name}: {smallest_training_part(source, n_folds):,} training samples, "
             f"{sizes[0]:,} hidden units or more. Without a ridge LDA needs fewer: use --rule gcv."
         )
-    largest = max(size for some in chosen.values() for size in some)
-    if not options["cluster"]:
-        needed = options["jobs"] * BYTES_PER_PAIR_OF_UNITS * largest**2
-        runs.refuse_too_large(largest, needed, options["jobs"])
     names = [name for name in NetworkSettings.__dataclass_fields__ if name != "ridge"]
     settings = NetworkSettings(**{name: options[name] for name in names})
     InputSpace(source.n_inputs, source.image_shape).require(settings)
     threads = options["threads"] or max(1, count_cores() // options["jobs"])
-    return ComparePlan(
+    plan = ComparePlan(
         ref,
         {rule: some for rule, some in chosen.items() if some},
         options["repeats"],
@@ -197,6 +191,43 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
         settings,
         Resources(threads, options["chunk"]),
     )
+    if not options["cluster"]:
+        runs.refuse_too_large(
+            _largest(plan),
+            source.n_inputs,
+            options["chunk"],
+            options["jobs"],
+            lambda *numbers: _peak_bytes(source, plan, *numbers),
+        )
+    return plan
+
+
+def _largest(plan: ComparePlan) -> int:
+    return max(size for sizes in plan.sizes.values() for size in sizes)
+
+
+def _peak_bytes(
+    source: Dataset | Table, plan: ComparePlan, n_hidden: int, chunk: int, jobs: int
+) -> int:
+    """Memory that networks up to that size take, so many at a time."""
+    from elmlda.cli.run import count_bytes, hidden_itemsize
+    from elmlda.cost import Problem, predict_peak_bytes, predict_ridge_bytes, predict_total_bytes
+    from elmlda.datasets.dataset import Dataset
+    from elmlda.experiments.compare import smallest_training_part
+
+    n_train = smallest_training_part(source, plan.n_folds)
+    if isinstance(source, Dataset):
+        inputs, copies, n_test = count_bytes(source.train, source.test), 0, len(source.test.labels)
+    else:
+        inputs, n_test = count_bytes(source.samples), source.n_samples - n_train
+        copies = 8 * source.n_samples * source.n_inputs  # of the parts, standardised
+    sizes = sorted({n_hidden, *(n for some in plan.sizes.values() for n in some if n < n_hidden)})
+    itemsize = hidden_itemsize(plan.settings)
+    problem = Problem(n_train, n_test, source.n_inputs, source.n_classes, tuple(sizes))
+    one = predict_peak_bytes(problem, chunk, itemsize, inputs + copies)
+    if "gcv" in plan.sizes:
+        one = max(one, predict_ridge_bytes(problem, itemsize, inputs + copies))
+    return predict_total_bytes(one, inputs, jobs)
 
 
 def _choose_place(source: Dataset | Table, plan: ComparePlan, options: dict[str, Any]) -> Place | int:
@@ -205,8 +236,7 @@ def _choose_place(source: Dataset | Table, plan: ComparePlan, options: dict[str,
     from elmlda.cluster import Cluster
     from elmlda.experiments.compare import load_job_data
 
-    largest = max(size for sizes in plan.sizes.values() for size in sizes)
-    needed = BYTES_PER_PAIR_OF_UNITS * largest**2
+    needed = _peak_bytes(source, plan, _largest(plan), plan.resources.chunk, jobs=1)
     return Cluster(options["cluster"], plan.dataset, load_job_data, source.checksums, needed)
 
 

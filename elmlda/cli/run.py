@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 import numpy as np
@@ -15,20 +16,29 @@ from tqdm import tqdm
 
 from elmlda.arrays import FloatArray
 from elmlda.cli.formats import format_seconds
-from elmlda.cost import Problem, count_operations, measure_matmul_speed, predict_peak_bytes
-from elmlda.datasets import Dataset, find_info, load_dataset
+from elmlda.cost import (
+    Problem,
+    count_operations,
+    measure_matmul_speed,
+    predict_peak_bytes,
+    predict_total_bytes,
+)
+from elmlda.datasets import Dataset, find_info
 from elmlda.datasets.catalogue import MNIST_SHA256
-from elmlda.datasets.content import available_memory
+from elmlda.datasets.dataset import Split
 from elmlda.errors import ElmldaError
 from elmlda.execute import Place
 from elmlda.input_weights import InputSpace
-from elmlda.machine import count_cores, describe_machine
+from elmlda.machine import available_memory, count_cores, describe_machine, held_memory
 from elmlda.network import HIDDEN_DTYPES, load_job_data, resolve_priors
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 from elmlda.store import PosteriorStore, Run, check_same_run, read_manifest
 
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
+
+CHUNK_STEP = 500
+"""Of the smaller chunks that are advised: the smallest is not much slower."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,8 @@ def prepare(options: dict[str, Any]) -> Setup:
     """Read the options that all such commands have, and load the data."""
     settings = NetworkSettings(**{name: options[name] for name in NetworkSettings.__dataclass_fields__})
     ref = DatasetRef(options["dataset"], options["data_dir"], options["label"])
-    dataset = load_dataset(ref.name, ref.data_dir, ref.label)
+    load_job_data.cache_clear()  # a process that runs several commands may find another file there
+    dataset = load_job_data(ref)  # which jobs of this process find there: one copy for both
     jobs, cluster = options["jobs"], options.get("cluster")
     if cluster:
         refuse_beside_cluster(options)
@@ -124,20 +135,37 @@ def prepare(options: dict[str, Any]) -> Setup:
 
 def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
     """Refuse, before anything is computed, what would fail hours later."""
+    refuse_too_few_samples(setup, sizes[-1])
     n_train = len(setup.dataset.train.labels)
-    if setup.settings.ridge == 0 and sizes[-1] >= n_train:
-        fanout = (n_train - 1) // setup.dataset.n_inputs
-        smaller = f", or have a fan-out of at most {fanout}" if fanout else ""
-        raise ElmldaError(
-            "LDA needs more training samples than hidden units or a ridge: "
-            f"{n_train:,} samples, {sizes[-1]:,} hidden units. Add --ridge 1e-3{smaller}."
-        )
     if setup.n_blocks > n_train:
         raise ElmldaError(
             f"--split-rows {setup.n_blocks} is more than the {n_train:,} training samples."
         )
     if not setup.cluster:
-        refuse_too_large(sizes[-1], peak_bytes(setup, sizes), setup.n_processes)
+
+        def needed(n_hidden: int, chunk: int, jobs: int) -> int:
+            up_to = (*(size for size in sizes if size < n_hidden), n_hidden)
+            return peak_bytes(with_share(setup, chunk, jobs), up_to)
+
+        chunk, jobs = setup.resources.chunk, setup.n_processes
+        refuse_too_large(sizes[-1], setup.dataset.n_inputs, chunk, jobs, needed)
+
+
+def refuse_too_few_samples(setup: Setup, n_hidden: int) -> None:
+    """Refuse LDA-ELM without a ridge on no more samples than hidden units."""
+    n_train = len(setup.dataset.train.labels)
+    if setup.settings.ridge == 0 and n_hidden >= n_train:
+        fanout = (n_train - 1) // setup.dataset.n_inputs
+        smaller = f", or have a fan-out of at most {fanout}" if fanout else ""
+        raise ElmldaError(
+            "LDA needs more training samples than hidden units or a ridge: "
+            f"{n_train:,} samples, {n_hidden:,} hidden units. Add --ridge 1e-3{smaller}."
+        )
+
+
+def with_share(setup: Setup, chunk: int, jobs: int) -> Setup:
+    """The same with another chunk, and so many networks at a time."""
+    return replace(setup, resources=replace(setup.resources, chunk=chunk), n_processes=jobs)
 
 
 def refuse_beside_cluster(options: dict[str, Any]) -> None:
@@ -172,26 +200,66 @@ def choose_place(setup: Setup, sizes: tuple[int, ...]) -> Place | int:
     )
 
 
-def refuse_too_large(n_hidden: int, needed: int, n_processes: int) -> None:
-    """Refuse what takes more memory than is free."""
+Needed: TypeAlias = Callable[[int, int, int], int]
+"""Bytes for so many hidden units, samples in a chunk and networks side by side."""
+
+
+def refuse_too_large(n_hidden: int, n_inputs: int, chunk: int, jobs: int, needed: Needed) -> None:
+    """Refuse what takes more memory than is free, and say what would fit."""
     available = available_memory()
-    if available is not None and needed > available:
-        raise ElmldaError(
-            f"{n_hidden:,} hidden units need {needed / 1e9:.1f} GB of memory for "
-            f"{n_processes} at a time, {available / 1e9:.1f} GB are free. "
-            "Use fewer hidden units, a smaller --chunk or fewer networks side by side."
+    if available is None:
+        return
+    free = available + held_memory()  # what this process has already is part of what it needs
+    total = needed(n_hidden, chunk, jobs)
+    if total <= free:
+        return
+    is_fanout = n_hidden % n_inputs == 0
+    unit = n_inputs if is_fanout else 1
+    most = bisect_right(range(1, n_hidden // unit), free, key=lambda n: needed(n * unit, chunk, jobs))
+    fewer_jobs = bisect_right(range(1, jobs), free, key=lambda n: needed(n_hidden, chunk, n))
+    smaller_chunk = CHUNK_STEP * bisect_right(
+        range(CHUNK_STEP, chunk, CHUNK_STEP), free, key=lambda n: needed(n_hidden, n, jobs)
+    )
+    fitting = [
+        f"{option} {value}"
+        for option, value in (
+            ("--fanout" if is_fanout else "--hidden", most),
+            ("--jobs", fewer_jobs),
+            ("--chunk", smaller_chunk),
         )
+        if value
+    ]
+    at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
+    raise ElmldaError(
+        f"{n_hidden:,} hidden units need {total / 1e9:.2f} GB of memory{at_a_time}, "
+        f"{free / 1e9:.2f} GB are free. "
+        + (
+            f"At most {' or '.join(fitting)} would fit."
+            if fitting
+            else "Not even one hidden unit for each input would fit: free some memory first."
+        )
+    )
 
 
 def peak_bytes(setup: Setup, sizes: tuple[int, ...]) -> int:
     """Memory that the run takes at its peak: all its processes together, or one worker."""
     data, resources = setup.dataset, setup.resources
-    itemsize = HIDDEN_DTYPES[setup.settings.precision]().itemsize
-    inputs = data.train.inputs.nbytes + data.test.inputs.nbytes
+    itemsize = hidden_itemsize(setup.settings)
+    inputs = count_bytes(data.train, data.test)
     one = predict_peak_bytes(setup.problem(sizes), resources.chunk, itemsize, inputs)
     # Partial Gram matrices that wait for another to be merged with.
     waiting = (setup.n_blocks - 1).bit_length() * itemsize * sizes[-1] ** 2
-    return one * setup.n_processes + waiting
+    return predict_total_bytes(one, inputs, setup.n_processes) + waiting
+
+
+def hidden_itemsize(settings: NetworkSettings) -> int:
+    """Bytes of one hidden output."""
+    return HIDDEN_DTYPES[settings.precision]().itemsize
+
+
+def count_bytes(*parts: Split) -> int:
+    """Memory of samples and their labels."""
+    return sum(part.inputs.nbytes + part.labels.nbytes for part in parts)
 
 
 def describe_plan(setup: Setup, jobs: Sequence[NetworkJob], n_recorded: int) -> list[str]:

@@ -109,7 +109,16 @@ def train(**options: Any) -> None:
     _refuse_path(path, options["dataset"], options["force"])
     n_hidden = options["hidden"] or options["fanout"] * setup.dataset.n_inputs
     if options["output"] == "lda":
-        runs.refuse_what_cannot_be(setup, (n_hidden,))
+        runs.refuse_too_few_samples(setup, n_hidden)
+    runs.refuse_too_large(
+        n_hidden,
+        setup.dataset.n_inputs,
+        setup.resources.chunk,
+        setup.n_processes,
+        lambda n_hidden, chunk, jobs: _peak_bytes(
+            runs.with_share(setup, chunk, jobs), n_hidden, options["n"], ridge is None
+        ),
+    )
     model = _train(setup, n_hidden, ridge, options)
     from elmlda.model_file import write_model
 
@@ -117,6 +126,21 @@ def train(**options: Any) -> None:
     write_model(path, replace(model, scaling=setup.dataset.scaling))
     if not options["quiet"]:
         click.echo(_describe(path, model, setup))
+
+
+def _peak_bytes(setup: Setup, n_hidden: int, n_networks: int, chooses_ridge: bool) -> int:
+    """Memory that the training takes at its peak, with the networks that are trained already."""
+    from elmlda.cli import run as runs
+    from elmlda.cost import predict_ridge_bytes
+
+    data, itemsize = setup.dataset, runs.hidden_itemsize(setup.settings)
+    needed = runs.peak_bytes(setup, (n_hidden,))
+    if chooses_ridge:
+        inputs = runs.count_bytes(data.train, data.test)
+        ridge = predict_ridge_bytes(setup.problem((n_hidden,)), itemsize, inputs)
+        needed = max(needed, setup.n_processes * ridge)
+    one_trained = n_hidden * (itemsize * data.n_inputs + 8 * data.n_classes)
+    return needed + (n_networks - 1) * one_trained
 
 
 def _refuse_path(path: Path, dataset: str | None, force: bool) -> None:

@@ -114,20 +114,6 @@ def require_regular_file(path: Path, expected: str) -> None:
         raise ElmldaError(f"{path}: a pipe or device, expected {expected}.")
 
 
-def available_memory() -> int | None:
-    """Return the bytes of memory that are free to use, None where the system does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
 def _gzip_fault(error: Exception) -> str:
     # The file did start as gzip, so what is not gzip is what follows its end.
     if str(error).startswith("Not a gzipped file"):

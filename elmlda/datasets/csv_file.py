@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from elmlda.arrays import FloatArray
-from elmlda.datasets.content import available_memory, open_content
+from elmlda.datasets.content import open_content
 from elmlda.datasets.dataset import Split, Table, join_words
 from elmlda.datasets.labels import index_classes
 from elmlda.errors import ElmldaError
+from elmlda.machine import available_memory
 
 DELIMITERS = ",;\t"
 MISSING = {"", "?", "na", "n/a", "#n/a", "nan", "-nan", "null", "none"}

@@ -20,9 +20,9 @@ from elmlda.datasets.content import (
     CUT_OFF,
     MAX_GZIP_EXPANSION,
     Content,
-    available_memory,
     open_content,
 )
+from elmlda.machine import available_memory
 
 ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
     0x08: np.dtype(">u1"),

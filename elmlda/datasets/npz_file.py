@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from elmlda.datasets.content import (
     MAX_GZIP_EXPANSION,
     STEP_BYTES,
-    available_memory,
     explain_reading,
     require_regular_file,
 )
@@ -27,6 +26,7 @@ from elmlda.datasets.dataset import BYTE_SCALE, Dataset, Split, Table, join_word
 from elmlda.datasets.idx import format_shape
 from elmlda.datasets.labels import index_classes
 from elmlda.errors import ElmldaError
+from elmlda.machine import available_memory
 
 SPLIT_KEYS = ("x_train", "y_train", "x_test", "y_test")
 TABLE_KEYS = ("x", "y")
