@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import time
 import uuid
 import warnings
@@ -29,6 +30,7 @@ from elmlda.errors import ElmldaError
 from elmlda.execute import Job, Part, Result, Whole, Workers
 from elmlda.settings import DatasetRef
 
+ADDRESS = re.compile(r"[a-z]+://[\w.:\[\]%-]+:\d{1,5}", re.ASCII)
 CONNECT_SECONDS = 10.0
 NO_WORKER_SECONDS = 60.0
 """How long a run waits for a worker, before its first network and when all have gone."""
@@ -107,12 +109,14 @@ def find_scheduler(where: str) -> str:
         )
     try:
         address = json.loads(path.read_text(encoding="utf-8"))["address"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not isinstance(address, str) or not ADDRESS.fullmatch(address):
+            raise ValueError(f"the address is {str(address)[:80]!r}")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ElmldaError(
             f"{path}: not a scheduler file: {_first_line(error)}. Expected what dask scheduler "
             f"--scheduler-file {path} writes."
         ) from error
-    return str(address)
+    return address
 
 
 @dataclass

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import softmax
 
 from elmlda.arrays import FloatArray, IntArray
+from elmlda.errors import ElmldaError
 from elmlda.settings import COMBINATIONS
 
 
@@ -29,6 +30,17 @@ def count_errors(scores: FloatArray, labels: IntArray) -> IntArray:
 def posteriors(scores: FloatArray) -> FloatArray:
     """Posterior probabilities, Eq. (14), of LDA's scores; no score is too large."""
     return np.asarray(softmax(scores, axis=-1))
+
+
+def require_posteriors(found: FloatArray) -> None:
+    """Refuse what can't be posteriors (… × n_classes): each is 0 or more, and all sum to one."""
+    sums = found.sum(axis=-1)
+    bad = np.flatnonzero(~((np.abs(sums - 1) <= 1e-4) & (found >= 0).all(axis=-1)).ravel())
+    if len(bad):
+        raise ElmldaError(
+            f"posteriors of sample {bad[0]} do not sum to one, but to {sums.ravel()[bad[0]]:g}, or one "
+            "of them is negative."
+        )
 
 
 def round_posteriors(exact: FloatArray) -> FloatArray:
@@ -90,6 +102,7 @@ def combine_posteriors(
     if scheme not in COMBINATIONS:
         raise ValueError(f"scheme is '{scheme}': expected one of {', '.join(COMBINATIONS)}")
     members = np.asarray(members, np.float64)
+    require_posteriors(members)
     n_members = np.arange(1, len(members) + 1).reshape(-1, 1, 1)
     mean = np.cumsum(members, axis=0) / n_members
     if scheme == "mean":

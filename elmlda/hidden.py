@@ -20,12 +20,17 @@ def _softsign(x: FloatArray) -> None:
     x /= 1 + np.abs(x)
 
 
+def _sine(x: FloatArray) -> None:
+    with np.errstate(invalid="ignore"):  # of what is not finite: here, since it may run in a thread
+        np.sin(x, out=x)
+
+
 ACTIVATIONS: dict[str, Callable[[FloatArray], object]] = {
     "tanh": lambda x: np.tanh(x, out=x),
     "logistic": lambda x: expit(x, out=x),
     "relu": lambda x: np.maximum(x, 0, out=x),
     "softsign": _softsign,
-    "sine": lambda x: np.sin(x, out=x),
+    "sine": _sine,
 }
 """g() of Eq. (1) by name; each works in place."""
 

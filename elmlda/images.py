@@ -8,6 +8,7 @@ of use for others only if they are brought to the same form.
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,10 @@ LARGEST_SIDE = 400
 """Photographs are made smaller than this first: many times what is needed."""
 LEAST_CONTRAST = 16
 """Grey levels of 255 between paper and ink: less is an empty image."""
+MOST_PIXELS = 64_000_000
+"""More than a camera has: a small file can hold an image of one colour that fills the memory."""
+FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP")
+"""Others, by whatever name, could have Pillow run another program (EPS) or take long."""
 SPECK = 0.03
 """Spots with less than this share of the largest stroke's pixels are dirt."""
 THINNEST = 0.08
@@ -41,7 +46,7 @@ def read_image(path: Path, shape: tuple[int, int], as_is: bool = False) -> NDArr
     shape : rows and columns of the data that the network was trained on
     as_is : the image is in that form already, and is only read
     """
-    grey = _read_grey(path, as_is)
+    grey = _read_grey(path, shape, as_is)
     if not as_is:
         try:
             return normalise_digit(grey, shape)
@@ -62,31 +67,42 @@ def normalise_digit(grey: FloatArray, shape: tuple[int, int] = (28, 28)) -> NDAr
     return _place(_fit(_crop(ink), box), shape)
 
 
-def _read_grey(path: Path, as_is: bool) -> FloatArray:
+def _read_grey(path: Path, shape: tuple[int, int], as_is: bool) -> FloatArray:
     try:
         from PIL import Image, ImageOps, UnidentifiedImageError
     except ImportError as error:
         raise ElmldaError(f"{path}: images need Pillow: pip install pillow.") from error
     try:
-        with Image.open(path) as opened:
-            image: Image.Image = ImageOps.exif_transpose(opened)
+        with warnings.catch_warnings(), Image.open(path, formats=FORMATS) as opened:
+            warnings.simplefilter("ignore")  # of what beside the pixels is damaged
+            _require_size(opened.size, shape if as_is else None)
             if not as_is:
-                image.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-            return _as_grey(image)
+                opened.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+            return _as_grey(ImageOps.exif_transpose(opened))
     except UnidentifiedImageError as error:
-        raise ElmldaError(f"{path}: not an image that Pillow can read.") from error
-    except Image.DecompressionBombError as error:
-        raise ElmldaError(f"{path}: too large an image: {error}") from error
-    except (OSError, SyntaxError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise ElmldaError(f"{path}: not an image that can be read: {', '.join(FORMATS)}.") from error
+    except Exception as error:  # Pillow's decoders raise whatever damage makes them stumble over
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = " ".join(reason.split())[:200].rstrip(".")
         raise ElmldaError(f"{path}: cannot be read: {reason}.") from error
+
+
+def _require_size(size: tuple[int, int], shape: tuple[int, int] | None) -> None:
+    """Refuse an image for its size before its pixels take memory."""
+    columns, rows = size
+    if shape and sorted(size) != sorted(shape):
+        raise ValueError(f"{columns} × {rows} pixels, the model was trained on {shape[1]} × {shape[0]}")
+    if columns * rows > MOST_PIXELS:
+        raise ValueError(f"{columns:,} × {rows:,} pixels, expected at most {MOST_PIXELS:,}")
 
 
 def _as_grey(image: Image) -> FloatArray:
     """Grey levels 0 to 255; what is transparent becomes paper."""
     if image.mode.startswith("I") or image.mode == "F":
         values = np.asarray(image, np.float64)  # 16 bits, which Pillow would clip to 8
-        return np.asarray(values * 255 / max(values.max(), 255))
+        if not (np.isfinite(values).all() and values.min() >= 0):
+            raise ValueError("pixels that are negative or no numbers")
+        return np.asarray(values * (255 / max(values.max(), 255)))
     if not image.has_transparency_data:
         return np.asarray(image.convert("L"), np.float64)
     both = np.asarray(image.convert("LA"), np.float64)

@@ -138,9 +138,7 @@ class Trainer:
         if not self.statistics.gram.flags.writeable:  # as joblib.load(mmap_mode="r") has it
             self.statistics = copy.deepcopy(self.statistics)
         layer = replace(self.layer, threads=count_blas_threads())
-        # What overflows ends in a Gram matrix that is not finite, which the solution refuses.
-        with np.errstate(over="ignore", invalid="ignore"):
-            add_samples(self.statistics, layer, inputs, labels, chunk)
+        add_samples(self.statistics, layer, inputs, labels, chunk)
 
     def solve(self, ridge: float | None, priors: FloatArray | None) -> Network:
         """The network of the samples so far.

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
-import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,17 +18,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.arrays import FloatArray
+from elmlda.datasets.array_file import open_npz
 from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError
 from elmlda.hidden import HiddenLayer
+from elmlda.machine import available_memory
 from elmlda.model import Model, Network, Recipe
+from elmlda.network import HIDDEN_DTYPES
 from elmlda.settings import COMBINATIONS, NetworkSettings
 from elmlda.solve import PiOutputs
 from elmlda.store import write_atomically
 
 FORMAT, VERSION = "elmlda model", 1
-ZIP_MAGIC = b"PK"
 ADVICE = "No model was written: mend the cause and run the same command again, or name another file."
+ARRAYS = (
+    "classes",
+    "output_weights",
+    "explained",
+    "class_counts",
+    "priors",
+    "offsets",
+    "factors",
+    "feature_names",
+    "input_weights",
+)
 SAFE_KINDS = "biufU"
 """Kinds of labels that numpy stores without pickle and that are not altered by it."""
 
@@ -56,7 +67,6 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
         "networks": [_describe(network) for network in networks],
     }
     arrays: dict[str, NDArray[Any]] = {
-        "about": np.array(json.dumps(about)),
         "classes": _as_storable(path, model.classes),
         "output_weights": np.stack([network.pi.weights for network in networks]),
         "explained": np.stack([network.pi.explained for network in networks]),
@@ -71,39 +81,35 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
     is_constrained = model.recipe.settings.is_constrained
     if with_input_weights or is_constrained:
         arrays["input_weights"] = np.stack([network.layer.input_weights.T for network in networks])
+    about["arrays"] = sorted({"about", *arrays})
+    arrays["about"] = np.array(json.dumps(about))
     content = io.BytesIO()
     save = np.savez_compressed if is_constrained else np.savez  # most of those weights may be zero
     save(content, **arrays)  # type: ignore[arg-type,unused-ignore]
-    write_atomically(
-        path, content.getvalue(), "No model was written: mend the cause, or name another file."
-    )
+    write_atomically(path, content.getvalue(), ADVICE)
 
 
 def read_model(path: Path) -> Model:
     """Read a model; ElmldaError if the file is not whole, or not a model."""
+    with open_npz(path) as archive:
+        found = sorted(archive.keys)
+        # Others are not looked at: each takes memory.
+        arrays = {key: archive.read(key).values for key in ("about", *ARRAYS) if key in found}
     try:
-        with path.open("rb") as file:
-            if file.read(len(ZIP_MAGIC)) != ZIP_MAGIC:
-                raise ElmldaError(f"{path}: not a model that elmlda wrote (not a .npz file).")
-            file.seek(0)
-            return _read(path, file)
-    except OSError as error:
-        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
-    except zipfile.BadZipFile as error:
-        raise ElmldaError(f"{path}: damaged, or cut off ({str(error).rstrip('.')}).") from error
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError) as error:
-        cause = f"{type(error).__name__}: {error}".rstrip(".")
+        if "about" not in arrays:
+            raise ValueError(f"it holds the arrays {', '.join(found[:5]) or 'none'}")
+        about = json.loads(str(arrays.pop("about")))
+        return _assemble(path, about, arrays, found)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        cause = f"{type(error).__name__}: {error}"[:200].rstrip(".")
         raise ElmldaError(f"{path}: not a model that elmlda wrote ({cause}).") from error
-    except (zlib.error, MemoryError, OverflowError, NotImplementedError, RuntimeError) as error:
+    except (MemoryError, RecursionError) as error:
         raise ElmldaError(f"{path}: damaged ({error}).") from error
 
 
-def _read(path: Path, file: Any) -> Model:
-    with np.load(file, allow_pickle=False) as stored:
-        if "about" not in stored:
-            raise ValueError(f"it holds the arrays {', '.join(list(stored)[:5]) or 'none'}")
-        about = json.loads(str(stored["about"]))
-        arrays = {name: stored[name] for name in stored if name != "about"}
+def _assemble(
+    path: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]], found: list[str]
+) -> Model:
     if about["format"] != FORMAT:
         raise ValueError(f"format is {about['format']!r}")
     if about["version"] != VERSION:
@@ -111,23 +117,53 @@ def _read(path: Path, file: Any) -> Model:
             f"{path}: format {about['version']}, this elmlda reads format {VERSION}. "
             "A newer elmlda made it: update yours."
         )
+    if about.get("arrays", found) != found:
+        raise ValueError(f"it holds the arrays {', '.join(found)}, not {', '.join(about['arrays'])}")
+    n_inputs = int(about["networks"][0]["n_inputs"]) if about["networks"] else 0
+    _require_shapes(arrays, n_inputs)
     networks = tuple(
         _read_network(path, i, each, arrays, about["numpy"]) for i, each in enumerate(about["networks"])
     )
-    if not networks or len(arrays["classes"]) != networks[0].pi.n_classes:
+    if not networks or arrays["classes"].shape != (networks[0].pi.n_classes,):
         raise ValueError("the networks do not fit the classes")
-    if about["combine"] not in (None, *COMBINATIONS):
-        raise ValueError(f"combination {about['combine']!r}")
+    if any(network.recipe.n_inputs != n_inputs for network in networks):
+        raise ValueError("the networks do not have the same inputs")
+    if about["combine"] not in (COMBINATIONS if len(networks) > 1 else (None, *COMBINATIONS)):
+        raise ValueError(f"combination {about['combine']!r} of {len(networks)} networks")
     classes = arrays["classes"]
+    shape = _read_shape(about["image_shape"])
+    if shape is not None and shape[0] * shape[1] != n_inputs:
+        raise ValueError(f"images of {shape}, {n_inputs} inputs")
     return Model(
         networks,
         classes.astype(object) if about["object_labels"] else classes,
         about["combine"],
-        _read_shape(about["image_shape"]),
+        shape,
         arrays["feature_names"].astype(object) if "feature_names" in arrays else None,
         Scaling(arrays["offsets"], arrays["factors"]) if "factors" in arrays else None,
         about["params"],
     )
+
+
+def _require_shapes(arrays: dict[str, NDArray[Any]], n_inputs: int) -> None:
+    """Refuse arrays that do not belong together, or hold what is no number."""
+    counts = arrays["class_counts"]
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or not (counts >= 0).all():
+        raise ValueError(f"class counts of shape {counts.shape}")
+    expected = {"priors": len(counts), "offsets": n_inputs, "factors": n_inputs}
+    for name, length in expected.items():
+        values = arrays.get(name)
+        if values is not None and (values.shape != (length,) or not _is_finite(values)):
+            raise ValueError(f"{name} of shape {values.shape}, expected {length} finite numbers")
+    names = arrays.get("feature_names")
+    if names is not None and (names.shape != (n_inputs,) or names.dtype.kind != "U"):
+        raise ValueError(f"feature names of shape {names.shape}, expected {n_inputs}")
+    if ("offsets" in arrays) != ("factors" in arrays):
+        raise ValueError("half of the scaling is missing")
+
+
+def _is_finite(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f" and bool(np.isfinite(values).all())
 
 
 def _describe(network: Network) -> dict[str, Any]:
@@ -160,8 +196,10 @@ def _read_network(
     )
     n_classes = len(counts)
     expected = (recipe.n_hidden, n_classes), (1, n_classes, n_classes)
-    if (weights.shape, explained.shape) != expected or not np.isfinite(weights).all():
+    is_sound = _is_finite(weights) and _is_finite(explained)
+    if (weights.shape, explained.shape) != expected or not is_sound:
         raise ValueError(f"output weights of shape {weights.shape}")
+    _require_memory(recipe)
     pi = PiOutputs((recipe.n_hidden,), weights, explained, counts, (int(about["rank"]),))
     layer = _read_layer(path, index, recipe, arrays)
     if _checksum(layer.input_weights) != about["input_weights_sha256"]:
@@ -174,6 +212,14 @@ def _read_network(
 
 def _read_shape(found: Any) -> tuple[int, int] | None:
     return None if found is None else (int(found[0]), int(found[1]))
+
+
+def _require_memory(recipe: Recipe) -> None:
+    """Refuse to draw more input weights than there is room for."""
+    n_bytes = recipe.n_inputs * recipe.n_hidden * HIDDEN_DTYPES[recipe.precision]().itemsize
+    available = available_memory()
+    if recipe.n_inputs < 1 or (available is not None and n_bytes > available):
+        raise ValueError(f"{recipe.n_inputs:,} inputs, {n_bytes:,} bytes of input weights")
 
 
 def _read_layer(path: Path, index: int, recipe: Recipe, arrays: dict[str, NDArray[Any]]) -> HiddenLayer:

@@ -257,18 +257,35 @@ def add_samples(
     for start in range(0, len(inputs), chunk):
         batch = inputs[start : start + chunk]
         hidden = buffer[: len(batch)]
-        with watch.part("projection"):
-            layer.project(batch, hidden)
-        with watch.part("activation"):
-            layer.activate(hidden)
-        with watch.part("gram"):
-            statistics.add(hidden, labels[start : start + chunk])
+        # What overflows ends in a Gram matrix that is not finite, which the solution refuses.
+        with np.errstate(over="ignore", invalid="ignore"):
+            with watch.part("projection"):
+                layer.project(batch, hidden)
+            with watch.part("activation"):
+                layer.activate(hidden)
+            with watch.part("gram"):
+                statistics.add(hidden, labels[start : start + chunk])
 
 
 def score_pi(layer: HiddenLayer, pi: PiOutputs, inputs: Rows, chunk: int) -> FloatArray:
-    """PI's scores of every sample and size: n_samples × n_sizes × n_classes."""
+    """PI's scores of every sample and size: n_samples × n_sizes × n_classes.
+
+    Raises
+    ------
+    ElmldaError
+        If a score is not finite: which class is highest would be a matter of chance.
+    """
     starts = range(0, len(inputs), chunk)
-    return np.concatenate([pi.scores(layer.outputs(inputs[i : i + chunk])) for i in starts])
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.concatenate([pi.scores(layer.outputs(inputs[i : i + chunk])) for i in starts])
+    bad = np.flatnonzero(~np.isfinite(scores).all(axis=(1, 2)))
+    if len(bad):
+        kind = LostPrecisionError if layer.dtype == np.float32 else ElmldaError
+        raise kind(
+            f"sample {bad[0]} has inputs that give hidden outputs or scores too large for "
+            f"{layer.dtype}. Use a smaller --weight-range or --input-scale."
+        )
+    return scores
 
 
 def resolve_priors(priors: str, class_counts: IntArray) -> FloatArray:

@@ -13,12 +13,12 @@ _PART = re.compile(r"(\d{1,12})(?:-(\d{1,12})(?::(\d{1,12}))?)?", re.ASCII)
 
 def parse_ranges(text: str) -> tuple[int, ...]:
     """Ascending positive numbers from ranges (first-last or first-last:step) with commas."""
-    numbers: set[int] = set()
+    numbers: list[int] = []
     for part in text.split(","):
-        numbers.update(_parse_part(part.strip(), text))
-    if len(numbers) > MOST:
-        raise ElmldaError(f"{text[:80]!r}: {len(numbers):,} numbers, expected at most {MOST:,}.")
-    return tuple(sorted(numbers))
+        numbers += _parse_part(part.strip(), text)
+        if len(numbers) > MOST:
+            raise ElmldaError(f"{text[:80]!r}: {len(numbers):,} numbers, expected at most {MOST:,}.")
+    return tuple(sorted(set(numbers)))
 
 
 def format_ranges(numbers: tuple[int, ...]) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import zipfile
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.datasets import read_idx
-from elmlda.datasets.csv_file import DELIMITERS
+from elmlda.datasets.array_file import open_npz, read_npy
+from elmlda.datasets.content import require_regular_file
+from elmlda.datasets.csv_file import CsvFile
 from elmlda.datasets.idx import format_shape
 from elmlda.errors import ElmldaError
 
@@ -47,10 +46,9 @@ def read_samples(path: Path, reading: Reading) -> NDArray[Any]:
     ElmldaError
         If the file cannot be read, or its samples are not like those that the model was trained on.
     """
-    if path.is_dir():
-        raise ElmldaError(f"{path}: a folder, expected a file of samples.")
     if not path.exists():
         raise ElmldaError(f"{path}: no such file.")
+    require_regular_file(path, "a file of samples")
     suffix = path.suffix.lower()
     if suffix in IMAGES:
         values = _read_image(path, reading)
@@ -107,17 +105,10 @@ def _read_image(path: Path, reading: Reading) -> NDArray[Any]:
 
 
 def _read_array(path: Path, key: str | None) -> NDArray[Any]:
-    try:
-        with path.open("rb") as file:
-            stored = np.load(file, allow_pickle=False)
-            if isinstance(stored, np.ndarray):
-                return stored
-            with stored:
-                return np.asarray(stored[_choose_key(path, list(stored), key)])
-    except OSError as error:
-        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ElmldaError(f"{path}: not a sound {path.suffix} file: {error}.") from error
+    if path.suffix.lower() == ".npy":
+        return read_npy(path)
+    with open_npz(path) as archive:
+        return archive.read(_choose_key(path, archive.keys, key)).values
 
 
 def _choose_key(path: Path, keys: Sequence[str], key: str | None) -> str:
@@ -130,55 +121,56 @@ def _choose_key(path: Path, keys: Sequence[str], key: str | None) -> str:
 
 
 def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
-    import pandas as pd
-
-    try:
-        separator, names = _read_header(path)
-        sources = _find_sources(path, reading.feature_names or (), names) if names else {}
-        table = pd.read_csv(
-            path,
-            header=0 if names else None,
-            sep=separator,
-            skipinitialspace=True,
-            dtype={column: str for column, value in sources.values() if value is not None},
-        )
-    except OSError as error:
-        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
-    except (ValueError, pd.errors.ParserError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise ElmldaError(f"{path}: not a table: {reason}.") from error
-    table = _drop_columns(path, table, reading.drop)
-    if table.empty:
-        raise ElmldaError(f"{path}: a table without samples.")
-    if sources:
-        table = _take_features(path, table, sources)
-    if table.shape[1] != reading.n_inputs:
+    file = CsvFile.open(path, needs_names=False)
+    kept = _keep_columns(file, reading.drop)
+    if file.has_names and reading.feature_names:
+        return _read_features(file, reading.feature_names, kept)
+    if len(kept) != reading.n_inputs:
         raise ElmldaError(
-            f"{path}: {table.shape[1]:,} columns, the model takes {reading.n_inputs:,}. "
+            f"{path}: {len(kept):,} columns, the model takes {reading.n_inputs:,}. "
             "Use --drop for columns that are no inputs, such as labels."
         )
-    words = [name for name, kind in table.dtypes.items() if kind.kind not in "biuf"]
-    if words:
-        name = words[0] if names else int(str(words[0])) + 1
-        raise ElmldaError(f"{path}: column {name} has words, expected numbers.")
-    return np.asarray(table)
+    numbers = _read_numbers(file, kept, {})
+    return np.column_stack([numbers[i] for i in kept])
 
 
-def _read_header(path: Path) -> tuple[str, list[str]]:
-    """The character between columns, and their names, none if the first line has numbers."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        first = file.readline()
-    separator = max(DELIMITERS, key=first.count)
-    names = [name.strip() for name in next(csv.reader([first], delimiter=separator), [])]
-    try:
-        [float(name or 0) for name in names]
-    except ValueError:
-        return separator, names
-    return separator, []
+def _read_features(file: CsvFile, features: Sequence[str], kept: Sequence[int]) -> NDArray[Any]:
+    place = {file.names[i]: i for i in kept}
+    sources = _find_sources(file.path, features, place)
+    known: dict[int, set[str]] = {}
+    for column, value in sources.values():
+        if value is not None:
+            known.setdefault(place[column], set()).add(value)
+    columns = _read_numbers(file, {place[column] for column, _ in sources.values()}, known)
+    return np.column_stack(
+        [
+            columns[place[column]] if value is None else columns[place[column]] == value
+            for column, value in sources.values()
+        ]
+    ).astype(np.float64, copy=False)
+
+
+def _read_numbers(
+    file: CsvFile, wanted: Collection[int], known: Mapping[int, Collection[str]]
+) -> dict[int, NDArray[Any]]:
+    """Columns of numbers, and of the values that are known of categories."""
+    texts, numbers = file.read_columns(wanted, known)
+    columns: dict[int, NDArray[Any]] = {**numbers}
+    for i, cells in texts.items():
+        if i not in known:
+            raise ElmldaError(f"{file.path}: column {file.names[i]} has words, expected numbers.")
+        for sample, cell in enumerate(cells):
+            if cell not in known[i]:
+                raise ElmldaError(
+                    f"{file.path}: '{cell[:40]}' in column '{file.names[i]}' of sample {sample}, which "
+                    f"no training sample had. Known: {', '.join(sorted(known[i]))}."
+                )
+        columns[i] = np.array(cells)
+    return columns
 
 
 def _find_sources(
-    path: Path, features: Sequence[str], columns: Sequence[str]
+    path: Path, features: Sequence[str], columns: Collection[str]
 ) -> dict[str, tuple[str, str | None]]:
     """Each feature's column, and of a category such as `sex=F` its value, as `load_csv` names them."""
     sources: dict[str, tuple[str, str | None]] = {}
@@ -192,37 +184,14 @@ def _find_sources(
     return sources
 
 
-def _take_features(path: Path, table: Any, sources: Mapping[str, tuple[str, str | None]]) -> Any:
-    known: dict[str, set[str]] = {}
-    for column, value in sources.values():
-        if value is not None:
-            known.setdefault(column, set()).add(value)
-    for column, values in known.items():
-        table[column] = table[column].str.strip()
-        strange = table.index[~table[column].isin(values)]
-        if len(strange):
-            found = table[column][strange[0]]
-            raise ElmldaError(
-                f"{path}: '{found}' in column '{column}' of sample {strange[0]}, which no training "
-                f"sample had. Known: {', '.join(sorted(values))}."
-            )
-    return table.assign(
-        **{
-            feature: (table[column] == value).astype(float)
-            for feature, (column, value) in sources.items()
-            if value is not None
-        }
-    )[list(sources)]
-
-
-def _drop_columns(path: Path, table: Any, drop: Sequence[str]) -> Any:
-    columns = list(table.columns)
-    dropped = []
+def _keep_columns(file: CsvFile, drop: Sequence[str]) -> list[int]:
+    n_columns = len(file.names)
+    dropped = set()
     for name in drop:
-        if name in columns:
-            dropped.append(name)
-        elif name.isdecimal() and 1 <= int(name) <= len(columns):
-            dropped.append(columns[int(name) - 1])
+        if name in file.names:
+            dropped.add(file.names.index(name))
+        elif name.isdecimal() and 1 <= int(name) <= n_columns:
+            dropped.add(int(name) - 1)
         else:
-            raise ElmldaError(f"{path}: no column '{name}' to drop among {len(columns):,}.")
-    return table.drop(columns=dropped)
+            raise ElmldaError(f"{file.path}: no column '{name}' to drop among {n_columns:,}.")
+    return [i for i in range(n_columns) if i not in dropped]

@@ -1,9 +1,11 @@
 """A run's folder: records, manifest, lock; made so that no fault loses or falsifies a record.
 
 A record is on disk, flushed and synced, before the next network starts. A torn last line (the
-process was killed, the power failed) is dropped when the run goes on. Files other than records are
-written beside their place and moved there, so they are old or new, never half. Nothing is written
-through a symbolic link, and nothing into a folder or file that changed hands during the run.
+process was killed, the power failed) is dropped when the run goes on. Every line of records ends with
+its own CRC-32, and a manifest holds its own SHA-256, so that what a disk or an editor has changed is
+refused instead of being counted; files from before that have neither, and are read without. Files
+other than records are written beside their place and moved there, so they are old or new, never half.
+Nothing is written through a symbolic link, nor into a folder or file that changed hands meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import json
 import os
 import tempfile
 import warnings
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -29,9 +30,15 @@ from typing import IO, Any, Generic, Self, TypeVar, get_type_hints
 import numpy as np
 
 from elmlda.arrays import FloatArray
+from elmlda.datasets.array_file import open_npz
 from elmlda.errors import ElmldaError
+from elmlda.evaluate import require_posteriors
 
-SCHEMA = 1
+SCHEMA = 2
+OLD_SCHEMA = 1
+"""Without checksums."""
+CHECK = "crc32"
+"""The last column of records: of the line's text before it."""
 MANIFEST = "manifest.json"
 LOCK = ".lock"
 TEMPORARY = ".elmlda-"
@@ -72,12 +79,13 @@ class RecordFile(Generic[Record]):
         except FileNotFoundError:
             return []
         header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
-        if header != self._header:
+        if header not in (self._header, self._old_header):
             raise ElmldaError(
                 f"{self.path}: the first line is '{header[:200]}', expected '{self._header}'. "
                 "Another version of elmlda made it, or it was edited: use --out for a new run."
             )
-        return [self._parse(number, line) for number, line in enumerate(lines, start=2)]
+        parse = self._parse_checked if header == self._header else self._parse
+        return [parse(number, line) for number, line in enumerate(lines, start=2)]
 
     def append(self, records: Sequence[Record]) -> None:
         """Add records; when this returns, they are on disk. If it fails, the file is as before."""
@@ -102,8 +110,11 @@ class RecordFile(Generic[Record]):
             if size == 0:
                 _sync_folder(self.path.parent)
 
-    def drop_torn_line(self) -> None:
-        """Cut off what follows the last line break; from now on nobody else may change the file."""
+    def mend(self) -> None:
+        """Cut off what follows the last line break, and give lines without one their CRC-32.
+
+        From now on nobody else may change the file.
+        """
         try:
             content = self._read_bytes()
         except FileNotFoundError:
@@ -112,6 +123,8 @@ class RecordFile(Generic[Record]):
         if self._n_bytes < len(content):
             with _explained(self.path), open(self.path, "r+b", 0, opener=_open_no_link) as file:
                 file.truncate(self._n_bytes)
+        if content[: self._n_bytes].partition(b"\n")[0].rstrip(b"\r") == self._old_header.encode():
+            self._write(self.read())
 
     def sort(self, key: Callable[[Record], Any]) -> None:
         """Bring the records into order, whatever the order in which they came."""
@@ -122,10 +135,13 @@ class RecordFile(Generic[Record]):
         self._refuse()
         self._refuse_if_changed(self.path.stat().st_size if self.path.exists() else 0)
         if records != self.read():
-            lines = [self._header, *map(self._format, records)]
-            content = "".join(f"{line}\n" for line in lines).encode()
-            write_atomically(self.path, content)
-            self._n_bytes = len(content)
+            self._write(records)
+
+    def _write(self, records: Sequence[Record]) -> None:
+        lines = [self._header, *map(self._format, records)]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        write_atomically(self.path, content)
+        self._n_bytes = len(content)
 
     def _refuse_if_changed(self, n_bytes: int) -> None:
         if self._n_bytes not in (None, n_bytes):
@@ -144,9 +160,17 @@ class RecordFile(Generic[Record]):
 
     @property
     def _header(self) -> str:
+        return f"{self._old_header},{CHECK}"
+
+    @property
+    def _old_header(self) -> str:
         return ",".join(self._parsers)
 
     def _format(self, record: Record) -> str:
+        text = self._format_values(record)
+        return f"{text},{_crc32(text)}"
+
+    def _format_values(self, record: Record) -> str:
         out = io.StringIO()
         values = [getattr(record, name) for name in self._parsers]
         csv.writer(out, lineterminator="").writerow(
@@ -154,18 +178,30 @@ class RecordFile(Generic[Record]):
         )
         return out.getvalue()
 
+    def _parse_checked(self, number: int, line: str) -> Record:
+        text, _, check = line.rpartition(",")
+        if check != _crc32(text):
+            raise self._not_a_record(number, line, "its check does not fit: it was damaged or edited")
+        return self._parse(number, text)
+
     def _parse(self, number: int, line: str) -> Record:
         try:
             if "\N{REPLACEMENT CHARACTER}" in line:
                 raise ValueError("not UTF-8")
             values = next(csv.reader([line]), [])
             pairs = zip(self._parsers.items(), values, strict=True)
-            return self._type(**{name: parse(value) for (name, parse), value in pairs})
+            record = self._type(**{name: parse(value) for (name, parse), value in pairs})
         except (ValueError, csv.Error) as error:
-            raise ElmldaError(
-                f"{self.path}, line {number}: '{line[:200]}' is not a record of {self._header}. "
-                "Remove the line to have it computed again."
-            ) from error
+            raise self._not_a_record(number, line, str(error)) from error
+        if self._format_values(record) != line:
+            raise self._not_a_record(number, line, "not written as elmlda writes")
+        return record
+
+    def _not_a_record(self, number: int, line: str, why: str) -> ElmldaError:
+        return ElmldaError(
+            f"{self.path}, line {number}: {line[:200]!r} is not a record of {self._old_header} "
+            f"({why[:200]}). Remove the line to have it computed again."
+        )
 
 
 class Run:
@@ -223,9 +259,9 @@ class Run:
             self._lock.close()
 
     def records(self, name: str, record_type: type[Record]) -> RecordFile[Record]:
-        """The folder's file of such records, its torn last line cut off."""
+        """The folder's file of such records, ready to be added to."""
         file = RecordFile(self.folder / name, record_type, self._refuse_if_replaced)
-        file.drop_torn_line()
+        file.mend()
         return file
 
     def _refuse_if_replaced(self) -> None:
@@ -263,7 +299,9 @@ class Run:
         machines = new.get("machines", [])
         new["machines"] = machines if self._machine in machines else [*machines, self._machine]
         if new != old:
-            content = json.dumps(new, indent=2, ensure_ascii=False) + "\n"
+            new["schema"] = SCHEMA
+            signed = {**new, "sha256": _sha256(new)}
+            content = json.dumps(signed, indent=2, ensure_ascii=False) + "\n"
             write_atomically(self.folder / MANIFEST, content.encode())
 
 
@@ -272,27 +310,42 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_bytes())
-        schema = manifest["schema"]
-        machines, run = manifest["machines"], manifest["run"]
-        experiments = manifest["experiments"]
-        if not all(isinstance(part, dict) for part in (run, experiments, *experiments.values())):
-            raise TypeError("sections are missing")
-        if not isinstance(machines, list):
-            raise TypeError("machines are missing")
+        schema, sha256 = manifest["schema"], manifest.pop("sha256", None)
+        if schema not in (SCHEMA, OLD_SCHEMA):
+            raise ElmldaError(
+                f"{path}: schema {schema!r:.40}, this elmlda writes schema {SCHEMA}. "
+                "Use --out for a new run."
+            )
+        if sha256 != _sha256(manifest) and (sha256 is not None or schema == SCHEMA):
+            raise ValueError("it does not have its checksum: it was damaged or edited")
+        _require_sections(manifest)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _not_a_manifest(path, error) from error
-    if schema != SCHEMA:
-        raise ElmldaError(
-            f"{path}: schema {schema}, this elmlda writes schema {SCHEMA}. Use --out for a new run."
-        )
     return dict(manifest)
+
+
+def _require_sections(manifest: dict[str, Any]) -> None:
+    """Refuse what is not what a manifest has: other keys, or other kinds of values."""
+    if manifest.keys() != {"schema", "elmlda", "run", "experiments", "machines"}:
+        raise KeyError(", ".join(manifest))
+    experiments = manifest["experiments"]
+    if not all(isinstance(part, dict) for part in (manifest["run"], experiments)):
+        raise TypeError("sections are missing")
+    if not all(isinstance(part, dict) for part in experiments.values()):
+        raise TypeError("sections are missing")
+    if not isinstance(manifest["machines"], list):
+        raise TypeError("machines are missing")
+
+
+def _sha256(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def _not_a_manifest(path: Path, error: Exception) -> ElmldaError:
     return ElmldaError(
-        f"{path}: not a manifest that elmlda wrote ({type(error).__name__}: {error}). "
+        f"{path}: not a manifest that elmlda wrote ({type(error).__name__}: {str(error)[:200]}). "
         "Restore it, or use --out for a new run."
     )
 
@@ -379,6 +432,7 @@ class PosteriorStore:
 
     def write(self, key: tuple[int, ...], n_hidden: int, posteriors: FloatArray) -> None:
         """Keep a network's posteriors (float32)."""
+        require_posteriors(posteriors)
         content = io.BytesIO()
         np.savez(
             content,
@@ -400,9 +454,10 @@ class PosteriorStore:
             return self._read(path, self._network(key, n_hidden))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, ValueError, KeyError, ElmldaError) as error:
+            reason = str(error).removeprefix(f"{path}: ")
             warnings.warn(
-                f"{path}: not used, the network is trained again: {error}",
+                f"{path}: not used, the network is trained again: {reason}",
                 UntrustedPosteriorsWarning,
                 stacklevel=2,
             )
@@ -412,17 +467,16 @@ class PosteriorStore:
         expected = 4 * self._shape[0] * self._shape[1]
         if path.stat().st_size > expected + 100_000:
             raise ValueError(f"{path.stat().st_size:,} bytes, expected about {expected:,}")
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            if str(stored["network"]) != network:
+        with open_npz(path) as archive:
+            if str(archive.read("network").values) != network:
                 raise ValueError("it is of another run or network")
-            posteriors: FloatArray = stored["posteriors"]
-            sha256 = str(stored["sha256"])
+            posteriors: FloatArray = archive.read("posteriors").values
+            sha256 = str(archive.read("sha256").values)
         if posteriors.shape != self._shape or posteriors.dtype != np.float32:
             raise ValueError(f"{posteriors.dtype} of shape {posteriors.shape}")
         if hashlib.sha256(posteriors.tobytes()).hexdigest() != sha256:
             raise ValueError("the content does not have its checksum")
-        if not np.allclose(posteriors.sum(axis=1), 1, atol=1e-4):
-            raise ValueError("the posteriors do not sum to one")
+        require_posteriors(posteriors)
         return posteriors
 
     def _path(self, key: tuple[int, ...], n_hidden: int) -> Path:
@@ -472,6 +526,10 @@ def _lock(folder: Path) -> IO[str]:
 def _open_no_link(path: str, flags: int) -> int:
     """Open a file, but not through a symbolic link, which may lead out of the folder."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def _crc32(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 def _sync_folder(folder: Path) -> None:

@@ -127,7 +127,9 @@ def test_files_that_are_no_digits(tmp_path):
 
     draw().save(tmp_path / "whole.png")
     whole = (tmp_path / "whole.png").read_bytes()
-    assert refusal("text.png", b"hello").endswith("not an image that Pillow can read.")
+    assert refusal("text.png", b"hello").endswith(
+        "not an image that can be read: PNG, JPEG, BMP, GIF, TIFF, WEBP."
+    )
     assert "cannot be read" in refusal("cut.png", whole[: len(whole) // 2])
     for value in (0, 128, 255):
         Image.new("L", (40, 40), value).save(tmp_path / "blank.png")

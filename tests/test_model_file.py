@@ -56,7 +56,7 @@ def refusal(path):
     with pytest.raises(ElmldaError) as error:
         read_model(path)
     message = str(error.value)
-    assert message.startswith(f"{path}: ")
+    assert message.startswith((f"{path}: ", f"{path}, "))
     assert "\n" not in message
     return message.removeprefix(f"{path}: ")
 
@@ -64,7 +64,7 @@ def refusal(path):
 @pytest.mark.parametrize("with_input_weights", [False, True])
 @pytest.mark.parametrize("n", [1, 3])
 def test_what_was_written_is_read(make_model, inputs, tmp_path, n, with_input_weights):
-    model = make_model(n, image_shape=(2, 3), feature_names=np.array(["a", "b b", "ü"], object))
+    model = make_model(n, image_shape=(2, 3), feature_names=np.array(["a", "b b", *"üdef"], object))
     write_model(tmp_path / "m", model, with_input_weights)
     found = read_model(tmp_path / "m")
     np.testing.assert_array_equal(found.values(inputs), model.values(inputs))
@@ -123,7 +123,7 @@ def test_cut_off_anywhere(make_model, tmp_path):
     whole = path.read_bytes()
     for size in [*range(0, len(whole), max(1, len(whole) // 40)), len(whole) - 1]:
         path.write_bytes(whole[:size])
-        assert "elmlda wrote" in refusal(path) or "damaged, or cut off" in refusal(path)
+        assert "not a sound .npz file" in refusal(path)
 
 
 def test_a_bit_turned_over_anywhere(make_model, inputs, tmp_path):
@@ -206,14 +206,14 @@ def test_input_weights_of_another_shape(make_model, tmp_path):
 def test_foreign_files(tmp_path):
     path = tmp_path / "m.npz"
     assert refusal(path) == "cannot be read: No such file or directory."
-    assert refusal(tmp_path) == "cannot be read: Is a directory."
+    assert refusal(tmp_path) == "a folder, expected a .npz file."
     for content in (b"", b"hello", b"\x93NUMPY\1\0"):
         path.write_bytes(content)
-        assert refusal(path) == "not a model that elmlda wrote (not a .npz file)."
+        assert refusal(path) == "not a sound .npz file: File is not a zip file."
     np.savez(path, a=np.arange(3), b=np.arange(2))
     assert refusal(path) == "not a model that elmlda wrote (ValueError: it holds the arrays a, b)."
     np.savez(path, about=np.array({"format": "x"}, object))
-    assert "not a model" in refusal(path)
+    assert "an array of Python objects" in refusal(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
     assert "not a model" in refusal(path)

@@ -18,9 +18,9 @@ def refusal(path, reading=READING):
     with pytest.raises(ElmldaError) as error:
         read_samples(path, reading)
     message = str(error.value)
-    assert message.startswith(f"{path}: ")
+    assert message.startswith((f"{path}: ", f"{path}, line "))
     assert "\n" not in message
-    return message.removeprefix(f"{path}: ")
+    return message.removeprefix(f"{path}: ").removeprefix(str(path))
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_arrays(tmp_path):
     )
     assert "expected numbers" in refusal(tmp_path / "two.npz", Reading(6, key="words"))
     np.save(tmp_path / "objects.npy", np.array([{}], object))
-    assert "not a sound .npy file" in refusal(tmp_path / "objects.npy")
+    assert refusal(tmp_path / "objects.npy").startswith("an array of Python objects")
     np.save(tmp_path / "empty.npy", np.empty((0, 6)))
     assert "0 × 6 values" in refusal(tmp_path / "empty.npy")
     (tmp_path / "one.npz").write_bytes((tmp_path / "one.npz").read_bytes()[:100])
@@ -107,15 +107,28 @@ def test_csv_by_feature_names(write):
 
 
 def test_csv_that_is_none(write, tmp_path):
-    assert refusal(write("a.csv", "")) == "not a table: No columns to parse from file."
-    assert "not a table" in refusal(write("a.csv", "1,2\n1,2,3\n"))
-    assert refusal(write("a.csv", ROWS + "\n1,2,3,4,,6")).startswith(
-        "sample 4 has values that are missing"
+    assert refusal(write("a.csv", "")) == "no first line, expected the columns' names."
+    assert refusal(write("a.csv", ROWS + "\n1,2,3,4,,6")) == (
+        ", line 5: no value in column '5'. Fill it in, or leave the line out."
     )
     assert refusal(write("a.csv", ROWS + "\n1,2,x,4,5,6")) == "column 3 has words, expected numbers."
-    assert refusal(write("a.csv", "a,b,c,d,e,f\n")) == "a table without samples."
+    assert refusal(write("a.csv", ROWS + "\n1,2,1_0,4,5,6")) == "column 3 has words, expected numbers."
+    assert "no lines below the first" in refusal(write("a.csv", "a,b,c,d,e,f\n"))
+    assert "not a CSV file" in refusal(write("a.csv", '"'))
     (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00\x80" * 30)
     refusal(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("names", ["", "a,b,c,d,e,f\n"])
+def test_csv_with_a_line_that_has_a_value_more(write, names):
+    """It would be read as another sample: the first value as the line's name, the others moved up."""
+    longer = "\n".join(f"9,{row}" for row in ROWS.splitlines())
+    path = write("a.csv", names + ROWS.splitlines()[0] + "\n" + longer)
+    assert refusal(path).endswith("7 values, expected 6 as in the first line.")
+    if names:
+        assert refusal(write("a.csv", names + longer)).endswith(
+            "7 values, expected 6 as in the first line."
+        )
 
 
 def test_files_of_no_kind(write, tmp_path):

@@ -26,7 +26,11 @@ class Row:
 
 
 ROWS = [Row(0, 0.5, "mixed"), Row(1, 0.25, "double"), Row(2, 1e-7, "a, b"), Row(10, 123456.0, '"c"')]
-CONTENT = b'repeat,share,label\n0,0.5,mixed\n1,0.25,double\n2,1e-07,"a, b"\n10,123456,"""c"""\n'
+OLD_CONTENT = b'repeat,share,label\n0,0.5,mixed\n1,0.25,double\n2,1e-07,"a, b"\n10,123456,"""c"""\n'
+CONTENT = (
+    b"repeat,share,label,crc32\n0,0.5,mixed,714fee9e\n1,0.25,double,1f8c29c7\n"
+    b'2,1e-07,"a, b",b17bee98\n10,123456,"""c""",558cd85a\n'
+)
 
 
 @pytest.fixture
@@ -85,7 +89,7 @@ def test_a_float_keeps_six_digits(file):
 
 def test_no_file_is_no_records(file):
     assert file.read() == []
-    file.drop_torn_line()
+    file.mend()
     assert not file.path.exists()
 
 
@@ -129,7 +133,7 @@ def test_a_torn_line_is_dropped_and_the_file_goes_on(tmp_path, cut):
 def test_a_torn_line_may_hold_anything(file, torn):
     file.path.write_bytes(CONTENT + torn)
     assert file.read() == ROWS
-    file.drop_torn_line()
+    file.mend()
     assert file.path.read_bytes() == CONTENT
 
 
@@ -163,14 +167,37 @@ def test_a_foreign_header_is_refused(file, header):
     file.path.write_bytes(content)
     message = refusal(file.read)
     assert message.startswith(f"{file.path}: the first line is '{header.decode()}', expected ")
-    assert "'repeat,share,label'" in message
+    assert "'repeat,share,label,crc32'" in message
     assert "--out" in message
+
+
+def test_records_without_checks_are_read_and_get_them_when_the_run_goes_on(file):
+    file.path.write_bytes(OLD_CONTENT + b"3,0.5")
+    assert file.read() == ROWS
+    file.mend()
+    assert file.path.read_bytes() == CONTENT
+
+
+def test_a_changed_digit_is_found(file):
+    """Every digit of every line: without its check each would be a record like any other."""
+    for at, byte in enumerate(CONTENT):
+        if chr(byte).isdigit() and at > CONTENT.index(b"\n"):
+            changed = bytearray(CONTENT)
+            changed[at] = ord("1") if byte == ord("0") else byte - 1
+            file.path.write_bytes(changed)
+            assert "its check does not fit: it was damaged or edited" in refusal(file.read)
+
+
+@pytest.mark.parametrize("line", ["1_0,0.5,mixed", " 1,0.5,mixed", "1,0.50,mixed", "1,5e-1,mixed"])
+def test_a_line_that_elmlda_would_not_write(file, line):
+    file.path.write_text(f"repeat,share,label\n{line}\n")
+    assert "not written as elmlda writes" in refusal(file.read)
 
 
 def test_what_cannot_be_read_is_named(file):
     file.path.mkdir()
     assert str(file.path) in refusal(file.read)
-    assert str(file.path) in refusal(file.drop_torn_line)
+    assert str(file.path) in refusal(file.mend)
 
 
 def test_records_are_sorted(file):
@@ -318,8 +345,9 @@ def test_the_manifest_says_what_the_run_is(tmp_path):
     identity, fixed = {"seed": 1, "sha256": {"train": "ab"}}, {"n": 20}
     enter(open_run(folder, "ensemble", identity, fixed, {"repeats": 3}))
     written = manifest(folder)
+    assert len(written.pop("sha256")) == 64
     assert written == read_manifest(folder)
-    assert written["schema"] == 1
+    assert written["schema"] == 2
     assert written["run"] == identity
     assert written["experiments"] == {"ensemble": {"n": 20, "repeats": 3}}
     assert written["machines"] == [{"cpu": "one"}]
@@ -408,7 +436,34 @@ def test_another_schema_is_refused(tmp_path):
     enter(open_run(tmp_path))
     (tmp_path / MANIFEST).write_text(json.dumps({**manifest(tmp_path), "schema": 99}))
     message = refusal(enter, open_run(tmp_path))
-    assert message.startswith(f"{tmp_path / MANIFEST}: schema 99, this elmlda writes schema 1.")
+    assert message.startswith(f"{tmp_path / MANIFEST}: schema 99, this elmlda writes schema 2.")
+
+
+def test_a_manifest_without_checksum_is_read_and_gets_it(tmp_path):
+    enter(open_run(tmp_path, grown={"repeats": 1}))
+    old = {**manifest(tmp_path), "schema": 1}
+    del old["sha256"]
+    (tmp_path / MANIFEST).write_text(json.dumps(old))
+    enter(open_run(tmp_path, grown={"repeats": 2}))
+    assert manifest(tmp_path)["schema"] == 2
+    assert len(manifest(tmp_path)["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"seed": 1', '"seed": 2'),
+        ('"sha256": "', '"sha256": "0'),
+        ('"sha256"', '"sha257"'),
+        ("one", "two"),
+    ],
+)
+def test_a_changed_manifest_is_refused(tmp_path, old, new):
+    enter(open_run(tmp_path))
+    text = (tmp_path / MANIFEST).read_text()
+    assert old in text
+    (tmp_path / MANIFEST).write_text(text.replace(old, new))
+    assert "not a manifest that elmlda wrote" in refusal(enter, open_run(tmp_path))
 
 
 def test_records_without_a_manifest_are_refused(tmp_path):

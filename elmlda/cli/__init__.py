@@ -25,10 +25,19 @@ from elmlda.cli.tune import tune
 from elmlda.errors import ElmldaError
 
 NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+LONGEST_MESSAGE = 2000
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    click.echo(f"Warning: {message}", err=True)
+    click.echo(f"Warning: {_in_one_line(str(message))}", err=True)
+
+
+def _in_one_line(message: str) -> str:
+    """Nothing in it that a terminal would obey, whatever a file has put there, and not without end."""
+    words = " ".join(message.split())
+    if len(words) > LONGEST_MESSAGE:
+        words = f"{words[: LONGEST_MESSAGE // 2]} … {words[-LONGEST_MESSAGE // 2 :]}"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
 
 
 class _Group(click.Group):
@@ -41,7 +50,7 @@ class _Group(click.Group):
                 warnings.showwarning = _show_warning  # type: ignore[assignment]
                 return super().invoke(ctx)
         except ElmldaError as error:
-            raise click.ClickException(" ".join(str(error).splitlines())) from error
+            raise click.ClickException(_in_one_line(str(error))) from error
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -15,6 +15,7 @@ from elmlda.cli.options import (
     layer_options,
     output_options,
     quiet_option,
+    repeats_type,
     resource_options,
 )
 from elmlda.errors import ElmldaError
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(1),
+    type=repeats_type,
     default=10,
     show_default=True,
     help="Cross-validations, or networks for sets with a split of their own.",

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.formats import or_blank, with_interval
-from elmlda.cli.options import cluster_option, network_options, resource_options, run_options
+from elmlda.cli.options import (
+    cluster_option,
+    network_options,
+    repeats_type,
+    resource_options,
+    run_options,
+)
 from elmlda.settings import COMBINATIONS
 
 if TYPE_CHECKING:
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--n",
-    type=click.IntRange(1),
+    type=repeats_type,
     default=20,
     show_default=True,
     help="Networks in the largest ensemble; all sizes up to it are evaluated.",
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Hidden units for each input.",
 )
-@click.option("--repeats", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--repeats", type=repeats_type, default=10, show_default=True)
 @click.option(
     "--combine",
     type=click.Choice(COMBINATIONS),

@@ -14,6 +14,11 @@ from elmlda.errors import ElmldaError
 from elmlda.ranges import parse_ranges
 from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, DESIGNS, INPUT_WEIGHTS, PRECISIONS
 
+LARGEST_INT = 10**40
+"""Of a configuration file: a seed may be large."""
+MOST_REPEATS = 10_000
+"""All networks are listed before the first is trained."""
+
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
@@ -46,7 +51,8 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return value
         words = value if isinstance(value, list) else str(value).split(",")
         try:
-            numbers = {float(word) for word in words}
+            # As records keep them, so that they are found again.
+            numbers = {float(f"{float(word):.6g}") for word in words}
         except ValueError:
             self.fail(f"'{value}': expected numbers with commas, such as 0.1,1,10.", param, ctx)
         return tuple(sorted(numbers))
@@ -64,7 +70,7 @@ def read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits
         raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
     commands = _command_options(ctx)
     everything: dict[str, list[click.Parameter]] = {}
@@ -109,7 +115,7 @@ def _check_values(
         expected = {_expected_instead(param, value): None for param in known[_option(key)]}
         if None not in expected:
             words = " or ".join(filter(None, expected))
-            raise ElmldaError(f"{path}: {key}{where} is {value!r}: expected {words}.")
+            raise ElmldaError(f"{path}: {key}{where} is {_show(value)}: expected {words}.")
 
 
 def _expected_instead(param: click.Parameter, value: Any) -> str | None:
@@ -119,7 +125,8 @@ def _expected_instead(param: click.Parameter, value: Any) -> str | None:
     elif isinstance(param.type, Numbers):
         expected, fits = "numbers such as '0.1,1,10'", _is_scalar(value) or isinstance(value, list)
     elif isinstance(param.type, Ranges):
-        expected, fits = "numbers such as '1-10,12'", _is_scalar(value) or isinstance(value, list)
+        several = isinstance(value, list) and all(map(_is_scalar, value))
+        expected, fits = "numbers such as '1-10,12'", several or _is_scalar(value)
     elif param.multiple:
         expected, fits = "a list", isinstance(value, list) and all(map(_is_scalar, value))
     else:
@@ -128,7 +135,16 @@ def _expected_instead(param: click.Parameter, value: Any) -> str | None:
 
 
 def _is_scalar(value: Any) -> bool:
+    if isinstance(value, int) and abs(value) > LARGEST_INT:
+        return False
     return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _show(value: Any) -> str:
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
+        return f"a {type(value).__name__} that is too large to show"
 
 
 def _refuse_unknown(path: Path, where: str, found: Iterable[str], known: Mapping[str, object]) -> None:
@@ -159,6 +175,8 @@ fanout_option = click.option(
     show_default=True,
     help="Hidden units for each input: 1-20, or 1-10,12,15,20.",
 )
+
+repeats_type = click.IntRange(1, MOST_REPEATS)
 
 data_options = _together(
     click.option(
@@ -262,7 +280,7 @@ network_options = _together(
 one_network_options = _together(
     click.option(
         "--threads",
-        type=click.IntRange(1),
+        type=click.IntRange(1, 1024),
         help="BLAS threads of each network.  [default: the cores, shared by those side by side]",
     ),
     click.option(
@@ -277,7 +295,7 @@ one_network_options = _together(
 resource_options = _together(
     click.option(
         "--jobs",
-        type=click.IntRange(1),
+        type=click.IntRange(1, 1024),
         default=1,
         show_default=True,
         help="Networks side by side, each in a process.",

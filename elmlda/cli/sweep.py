@@ -13,6 +13,7 @@ from elmlda.cli.options import (
     cluster_option,
     fanout_option,
     network_options,
+    repeats_type,
     resource_options,
     run_options,
 )
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @fanout_option
 @click.option("--hidden", type=Ranges(), help="Hidden units instead: 100,500,1000-5000:1000.")
-@click.option("--repeats", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--repeats", type=repeats_type, default=200, show_default=True)
 @click.option(
     "--posteriors/--no-posteriors",
     default=True,

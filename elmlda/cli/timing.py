@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.formats import or_blank
-from elmlda.cli.options import fanout_option, network_options, one_network_options, run_options
+from elmlda.cli.options import (
+    fanout_option,
+    network_options,
+    one_network_options,
+    repeats_type,
+    run_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @fanout_option
-@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--repeats", type=repeats_type, default=3, show_default=True)
 @network_options
 @one_network_options
 @run_options

@@ -15,6 +15,7 @@ from elmlda.cli.options import (
     layer_options,
     output_options,
     quiet_option,
+    repeats_type,
     resource_options,
 )
 from elmlda.errors import ElmldaError
@@ -60,7 +61,7 @@ class Ridge(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     help="Output weights by LDA, with posteriors, or by the pseudo-inverse.",
 )
 @click.option(
-    "--n", type=click.IntRange(1), default=1, show_default=True, help="Networks: more are an ensemble."
+    "--n", type=repeats_type, default=1, show_default=True, help="Networks: more are an ensemble."
 )
 @click.option(
     "--combine",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,8 @@ MAX_CATEGORIES = 100
 """A column with more different strings is a name or a number misspelt, hardly a category."""
 BYTES_PER_BYTE = 12
 """Memory for each byte of text, at most: itself, decoded, and half a number in two float64 arrays."""
+MAX_COLUMNS = 100_000
+"""More are a table written on one line: what is kept of each would take many times its bytes."""
 ROWS_AT_A_TIME = 4096
 
 
@@ -53,17 +55,9 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
         If the file can't be read or is no CSV file, the label's column is not there, a value is
         missing or not finite, or there is a single class.
     """
-    memory = available_memory()
-    with open_content(path, "a CSV file") as content:
-        raw = content.take_all(None if memory is None else memory // BYTES_PER_BYTE)
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ElmldaError(f"{path}, line {line}: not text in UTF-8, expected a CSV file.") from None
-    file = _CsvFile.open(path, text)
+    file = CsvFile.open(path)
     label_column = file.find_label(label)
-    texts, numbers = file.read_columns(label_column)
+    texts, numbers = file.read_columns(range(len(file.names)), {label_column})
     if not numbers and len(texts) == 1:
         raise ElmldaError(f"{path}: no column but '{label}', expected inputs beside it.")
     classes, labels = index_classes(texts.pop(label_column))
@@ -81,38 +75,48 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
         samples=Split(np.column_stack(list(features.values())), labels),
         classes=classes,
         is_standardised=True,
-        checksums={path.name.removesuffix(".gz"): content.sha256},
+        checksums={path.name.removesuffix(".gz"): file.sha256},
         feature_names=tuple(features),
         preparation={"label": str(label)},
     )
 
 
 @dataclass(frozen=True)
-class _CsvFile:
+class CsvFile:
+    """The text of a CSV file, and what its columns are called.
+
+    Attributes
+    ----------
+    path : Path
+    text : str
+    sha256 : str
+        Of the content after decompression.
+    delimiter : str
+    names : tuple of str
+        Of the columns; their numbers from 1 if the first line has samples already.
+    has_names : bool
+    """
+
     path: Path
     text: str
+    sha256: str
     delimiter: str
     names: tuple[str, ...]
+    has_names: bool = True
 
     @classmethod
-    def open(cls, path: Path, text: str) -> _CsvFile:
-        first = text.split("\n", 1)[0]
-        delimiter = max(DELIMITERS, key=first.count)
-        file = cls(path, text, delimiter, ())
-        _, header = next(file._lines(), (0, []))
-        names = tuple(header)
-        if not any(names):
+    def open(cls, path: Path, needs_names: bool = True) -> CsvFile:
+        """Read the file; without names in its first line it is refused, unless it needs none."""
+        text, sha256 = _read_text(path)
+        delimiter = _find_delimiter(path, text)
+        _, first = next(cls(path, text, sha256, delimiter, ())._lines(), (0, []))
+        if not any(first):
             raise ElmldaError(f"{path}: no first line, expected the columns' names.")
-        for i, name in enumerate(names):
-            if not name:
-                raise ElmldaError(f"{path}: column {i + 1} has no name in the first line.")
-            if name in names[:i]:
-                raise ElmldaError(f"{path}: two columns are named '{name}', expected one of them.")
-        if all(map(_is_number, names)):
-            raise ElmldaError(
-                f"{path}: the first line has only numbers, expected the columns' names there."
-            )
-        return cls(path, text, delimiter, names)
+        if not needs_names and all(_is_number(name or "0") for name in first):
+            numbers = tuple(map(str, range(1, len(first) + 1)))
+            return cls(path, text, sha256, delimiter, numbers, has_names=False)
+        _require_names(path, first)
+        return cls(path, text, sha256, delimiter, tuple(first))
 
     def find_label(self, label: str | None) -> int:
         columns = f"columns: {join_words(self.names)}"
@@ -127,11 +131,11 @@ class _CsvFile:
             raise ElmldaError(f"{self.path}: no column '{label}'. {hint}It has the {columns}.")
         return self.names.index(label)
 
-    def read_columns(self, label_column: int) -> tuple[dict[int, list[str]], dict[int, FloatArray]]:
-        """Columns of text, the label's among them, and columns of numbers."""
-        parts: dict[int, list[FloatArray]] = {
-            i: [] for i in range(len(self.names)) if i != label_column
-        }
+    def read_columns(
+        self, wanted: Collection[int], as_text: Collection[int]
+    ) -> tuple[dict[int, list[str]], dict[int, FloatArray]]:
+        """Columns of text, all that are wanted so and those with a word, and columns of numbers."""
+        parts: dict[int, list[FloatArray]] = {i: [] for i in wanted if i not in as_text}
         for lines, columns in self._blocks():
             for i in list(parts):
                 values = self._parse_numbers(i, lines, columns[i])
@@ -141,13 +145,15 @@ class _CsvFile:
                     parts[i].append(values)
         # Column by column, so that no more than one is held twice.
         numbers = {i: np.concatenate(parts.pop(i)) for i in list(parts) if parts[i]}
-        texts: dict[int, list[str]] = {i: [] for i in range(len(self.names)) if i not in numbers}
+        texts: dict[int, list[str]] = {i: [] for i in wanted if i not in numbers}
+        n_samples = 0
         # Once more, since only now it is known which columns have text somewhere.
         for lines, columns in self._blocks():
+            n_samples += len(lines)
             for i, column in texts.items():
                 self._require_no_missing(i, lines, columns[i])
                 column += columns[i]
-        if not texts[label_column]:
+        if not n_samples:
             raise ElmldaError(f"{self.path}: no lines below the first, expected samples.")
         return texts, numbers
 
@@ -197,7 +203,8 @@ class _CsvFile:
     def _blocks(self) -> Iterator[tuple[tuple[int, ...], list[tuple[str, ...]]]]:
         """Line numbers and columns of some samples at a time."""
         lines = self._lines()
-        next(lines)
+        if self.has_names:
+            next(lines)
         while block := list(islice(lines, ROWS_AT_A_TIME)):
             for line, cells in block:
                 if len(cells) != len(self.names):
@@ -220,6 +227,44 @@ class _CsvFile:
             raise ElmldaError(
                 f"{self.path}, line {reader.line_num}: not a CSV file: {error}."
             ) from None
+
+
+def _read_text(path: Path) -> tuple[str, str]:
+    """A file's text and SHA-256."""
+    memory = available_memory()
+    with open_content(path, "a CSV file") as content:
+        raw = content.take_all(None if memory is None else memory // BYTES_PER_BYTE)
+    try:
+        return raw.decode("utf-8-sig"), content.sha256
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ElmldaError(f"{path}, line {line}: not text in UTF-8, expected a CSV file.") from None
+
+
+def _find_delimiter(path: Path, text: str) -> str:
+    end = text.find("\n")
+    counts = {each: text.count(each, 0, None if end < 0 else end) for each in DELIMITERS}
+    delimiter = max(counts, key=lambda each: counts[each])
+    if counts[delimiter] >= MAX_COLUMNS:
+        raise ElmldaError(
+            f"{path}: {counts[delimiter] + 1:,} columns, expected at most {MAX_COLUMNS:,}."
+        )
+    return delimiter
+
+
+def _require_names(path: Path, names: Sequence[str]) -> None:
+    """Refuse columns without a name of their own."""
+    if all(map(_is_number, names)):
+        raise ElmldaError(
+            f"{path}: the first line has only numbers, expected the columns' names there."
+        )
+    seen = set()
+    for i, name in enumerate(names):
+        if not name:
+            raise ElmldaError(f"{path}: column {i + 1} has no name in the first line.")
+        if name in seen:
+            raise ElmldaError(f"{path}: two columns are named '{name}', expected one of them.")
+        seen.add(name)
 
 
 def _is_number(text: str) -> bool:

@@ -17,11 +17,12 @@ from threadpoolctl import threadpool_limits
 from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source
 from elmlda.evaluate import count_errors
 from elmlda.execute import Place, execute
+from elmlda.experiments.plausible import require_plausible
 from elmlda.hidden import HiddenLayer
 from elmlda.input_weights import InputSpace, draw_weights
 from elmlda.network import HIDDEN_DTYPES, accumulate_statistics, resolve_priors, score_pi
 from elmlda.ridge import choose_ridge
-from elmlda.settings import DatasetRef, NetworkSettings, Resources
+from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkSettings, Resources
 from elmlda.solve import LostPrecisionError, derive_lda, solve_pi
 from elmlda.statistics import Statistics
 
@@ -52,6 +53,22 @@ class CompareRecord:
     lda_class_errors: str
     class_counts: str
     """Test samples of each class."""
+
+    def __post_init__(self) -> None:
+        counts = ("pi_errors", "pi_constant_errors", "lda_errors")
+        require_plausible(
+            self,
+            positive=("fanout", "n_hidden", "n_train", "n_test"),
+            at_most=dict.fromkeys(counts, self.n_test),
+            one_of={"rule": RULES, "precision": PRECISIONS},
+        )
+        by_class = [self.class_counts, self.pi_class_errors, self.lda_class_errors]
+        samples, pi, lda = ([int(count) for count in text.split(" ")] for text in by_class)
+        rows = zip(samples, pi, lda, strict=True)
+        if not all(0 <= min(errors) <= max(errors) <= n for n, *errors in rows):
+            raise ValueError("a class has more errors than samples")
+        if (sum(samples), sum(pi), sum(lda)) != (self.n_test, self.pi_errors, self.lda_errors):
+            raise ValueError("the classes' counts do not sum to the counts of all")
 
     @property
     def key(self) -> tuple[int, int, int, str]:

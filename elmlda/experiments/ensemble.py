@@ -12,8 +12,16 @@ from elmlda.arrays import FloatArray, IntArray
 from elmlda.errors import ElmldaError
 from elmlda.evaluate import combine_posteriors, count_errors
 from elmlda.execute import Place, execute
+from elmlda.experiments.plausible import require_plausible
 from elmlda.network import run_job
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
+from elmlda.settings import (
+    COMBINATIONS,
+    DatasetRef,
+    NetworkJob,
+    NetworkSettings,
+    Resources,
+    network_key,
+)
 from elmlda.store import PosteriorStore
 
 FILE = "ensemble.csv"
@@ -29,6 +37,14 @@ class EnsembleRecord:
     combine: str
     errors: int
     n_test: int
+
+    def __post_init__(self) -> None:
+        require_plausible(
+            self,
+            positive=("size", "n_test"),
+            at_most={"errors": self.n_test},
+            one_of={"combine": COMBINATIONS},
+        )
 
     @property
     def key(self) -> tuple[int, int, str]:
@@ -50,6 +66,17 @@ class MistakeRecord:
     """The combined one of the class that was chosen."""
     label_posterior: float
     """The combined one of the class that is right."""
+
+    def __post_init__(self) -> None:
+        most = 1 + 1e-6  # rounding of the average
+        require_plausible(
+            self,
+            positive=("size",),
+            at_most={"posterior": most, "label_posterior": most},
+            one_of={"combine": COMBINATIONS},
+        )
+        if self.label == self.chosen:
+            raise ValueError(f"label and chosen are both {self.label}, expected a mistake")
 
     @property
     def key(self) -> tuple[int, int, str, int]:

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from elmlda.execute import Place, Workers, execute, open_place
+from elmlda.experiments.plausible import require_plausible
 from elmlda.network import NetworkResult, accumulate_block, finish_job, run_job
 from elmlda.settings import (
+    PRECISIONS,
     DatasetRef,
     NetworkJob,
     NetworkSettings,
@@ -37,6 +39,15 @@ class SweepRecord:
     seconds: float
     """Of the whole network: in the nested design the same for all its sizes."""
     precision: str
+
+    def __post_init__(self) -> None:
+        counts = ("pi_errors", "pi_constant_errors", "lda_errors")
+        require_plausible(
+            self,
+            positive=("fanout", "n_hidden", "n_test"),
+            at_most=dict.fromkeys(counts, self.n_test),
+            one_of={"precision": PRECISIONS},
+        )
 
     @property
     def key(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from elmlda.execute import execute
+from elmlda.experiments.plausible import require_plausible
 from elmlda.network import NetworkResult, run_job
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 
@@ -33,6 +34,10 @@ class TimingRecord:
     lda: float
     """What LDA takes beyond PI: its map and constant, and their use on PI's scores."""
     test: float
+
+    def __post_init__(self) -> None:
+        positive = ("fanout", "n_hidden", "seconds")
+        require_plausible(self, positive=positive, one_of={"method": tuple(METHODS)})
 
     @property
     def key(self) -> tuple[int, int, str]:

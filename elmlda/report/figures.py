@@ -37,6 +37,7 @@ STYLE: Any = {
     "legend.frameon": False,
     "svg.hashsalt": "elmlda",
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a data set's name may have a dollar in it
 }
 LIGHT_INK, DARK_INK = "#e6e6e6", "#000000"
 DARK_STYLE: Any = {

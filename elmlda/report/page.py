@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -398,12 +399,25 @@ def _environment(is_html: bool) -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["md"] = _escape_markdown
+    environment.filters["code"] = _code_span
+    environment.filters["fence"] = _choose_fence
     return environment
+
+
+def _code_span(value: object) -> str:
+    """Text for between two backticks, where nothing can be escaped."""
+    return " ".join(str(value).split()).replace("`", "'")
+
+
+def _choose_fence(lines: Sequence[str]) -> str:
+    """Backticks that these lines of code do not end, three or more."""
+    longest = max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0)
+    return "`" * max(3, longest + 1)
 
 
 def _escape_markdown(value: object) -> str:
     """Text that Markdown takes as it is, also inside a table."""
     text = " ".join(str(value).split())
-    for character in "\\`*_[]<>|#":
+    for character in "\\`*_[]<>|#&":
         text = text.replace(character, f"\\{character}")
     return text

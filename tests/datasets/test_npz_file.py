@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from elmlda.datasets import Table, load_dataset, load_source, npz_file
+from elmlda.datasets import Table, array_file, load_dataset, load_source
 from elmlda.datasets.npz_file import load_npz
 from elmlda.errors import ElmldaError
 
@@ -264,8 +264,8 @@ def test_a_header_that_lies(tmp_path, header):
 
 
 def test_what_does_not_fit_in_memory(write, monkeypatch):
-    monkeypatch.setattr(npz_file, "available_memory", lambda: 400)
-    assert refusal(write(**GOOD)).startswith(", x_train: 416 bytes, expected at most the 400 bytes of ")
+    monkeypatch.setattr(array_file, "available_memory", lambda: 200)
+    assert refusal(write(**GOOD)).startswith(", x_train: 288 bytes, expected at most the 200 bytes of ")
 
 
 def test_a_compression_that_numpy_does_not_use(tmp_path):
