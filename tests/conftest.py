@@ -23,6 +23,18 @@ def _nothing_fetched(tmp_path_factory) -> Iterator[None]:
         yield
 
 
+def pytest_terminal_summary(terminalreporter):
+    """How many inputs the properties of damaged files have seen, on all workers."""
+    reports = [
+        report for group in ("passed", "failed") for report in terminalreporter.getreports(group)
+    ]
+    counts = [
+        int(value) for report in reports for name, value in report.user_properties if name == "inputs"
+    ]
+    if counts:
+        terminalreporter.write_line(f"{sum(counts):,} inputs in {len(counts)} tests of bad input")
+
+
 @pytest.fixture(scope="session")
 def mnist() -> Dataset:
     return load_dataset("mnist")

@@ -14,6 +14,8 @@ from elmlda.errors import ElmldaError
 from elmlda.ranges import parse_ranges
 from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, DESIGNS, INPUT_WEIGHTS, PRECISIONS
 
+LARGEST_CONFIG = 32_000
+"""Bytes of a configuration file; some take time by the square of their length."""
 LARGEST_INT = 10**40
 """Of a configuration file: a seed may be large."""
 MOST_REPEATS = 10_000
@@ -67,7 +69,11 @@ def read_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
     if path is None:
         return
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_CONFIG + 1)
+        if len(raw) > LARGEST_CONFIG:
+            raise ElmldaError(f"{path}: more than {LARGEST_CONFIG:,} bytes, expected some options.")
+        content = tomllib.loads(raw.decode())
     except OSError as error:
         raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -41,6 +43,7 @@ DAMAGE = (
     TypeError,
     OverflowError,
     SyntaxError,
+    tokenize.TokenError,
     MemoryError,
 )
 
@@ -120,7 +123,9 @@ def _read_array(where: str, file: _HashedStream, n_most: int) -> NDArray[Any]:
     version = npy.read_magic(file)  # type: ignore[arg-type]
     if version not in HEADER_READERS:
         raise ValueError(f"format {version[0]}.{version[1]} of arrays, expected 1.0 or 2.0")
-    shape, is_fortran, dtype = HEADER_READERS[version](file)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numbers that Python 2 wrote: they are read as they are
+        shape, is_fortran, dtype = HEADER_READERS[version](file)  # type: ignore[arg-type]
     if dtype.hasobject:
         raise ElmldaError(
             f"{where}: an array of Python objects, which would have to be unpickled and may run "

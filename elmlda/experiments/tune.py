@@ -17,6 +17,7 @@ from elmlda.arrays import FloatArray, Rows
 from elmlda.datasets import Dataset
 from elmlda.evaluate import count_errors
 from elmlda.execute import Place, execute
+from elmlda.experiments.plausible import require_plausible
 from elmlda.hidden import HiddenLayer
 from elmlda.network import (
     accumulate_statistics,
@@ -25,7 +26,7 @@ from elmlda.network import (
     load_job_data,
     resolve_priors,
 )
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
+from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings, Resources
 from elmlda.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
 
 FILE = "tune.csv"
@@ -45,6 +46,14 @@ class TuneRecord:
     lda_errors: int
     n_validation: int
     precision: str
+
+    def __post_init__(self) -> None:
+        require_plausible(
+            self,
+            positive=("fanout", "n_hidden", "weight_size", "n_validation"),
+            at_most=dict.fromkeys(("pi_errors", "lda_errors"), self.n_validation),
+            one_of={"precision": PRECISIONS},
+        )
 
     @property
     def key(self) -> tuple[int, int, float, float]:
