@@ -54,7 +54,8 @@ def draw_input_weights(
     by_unit = np.empty((n_hidden, n_inputs), dtype)
     for start in range(0, n_hidden, UNITS_PER_DRAW):
         block = by_unit[start : start + UNITS_PER_DRAW]
-        block[...] = rng.uniform(-weight_range, weight_range, block.shape)
+        with np.errstate(over="ignore"):  # float32 that is not enough shows in the Gram matrix
+            block[...] = rng.uniform(-weight_range, weight_range, block.shape)
     return by_unit.T
 
 
@@ -79,7 +80,8 @@ class HiddenLayer:
 
     def project(self, inputs: RealArray, out: FloatArray) -> None:
         """Write scale · X · W1 into `out` (n_samples × n_hidden)."""
-        scaled = np.multiply(inputs, self.dtype.type(self.input_scale), dtype=self.dtype)
+        scale = np.asarray(self.input_scale).astype(self.dtype)
+        scaled = np.multiply(inputs, scale, dtype=self.dtype)
         multiply(scaled, self.input_weights, out)
 
     def activate(self, projected: FloatArray) -> None:

@@ -26,7 +26,13 @@ from elmlda.settings import (
     RowBlockJob,
     parse_priors,
 )
-from elmlda.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
+from elmlda.solve import (
+    LostPrecisionError,
+    PiOutputs,
+    derive_lda,
+    require_finite_scores,
+    solve_pi,
+)
 from elmlda.statistics import Statistics
 from elmlda.stopwatch import Stopwatch
 
@@ -278,13 +284,9 @@ def score_pi(layer: HiddenLayer, pi: PiOutputs, inputs: Rows, chunk: int) -> Flo
     starts = range(0, len(inputs), chunk)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.concatenate([pi.scores(layer.outputs(inputs[i : i + chunk])) for i in starts])
-    bad = np.flatnonzero(~np.isfinite(scores).all(axis=(1, 2)))
-    if len(bad):
-        kind = LostPrecisionError if layer.dtype == np.float32 else ElmldaError
-        raise kind(
-            f"sample {bad[0]} has inputs that give hidden outputs or scores too large for "
-            f"{layer.dtype}. Use a smaller --weight-range or --input-scale."
-        )
+    if layer.dtype == np.float32 and not np.isfinite(scores).all():
+        raise LostPrecisionError("hidden outputs too large for float32. Use --precision double.")
+    require_finite_scores(scores)
     return scores
 
 

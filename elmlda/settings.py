@@ -20,6 +20,8 @@ RULES = ("none", "gcv")
 """How `compare` chooses the ridge: none as in the paper, or gcv, which `elmlda.ridge` explains."""
 REPORT_FORMATS = ("csv", "figures", "md", "html")
 DEFAULT_CHUNK = 4000
+LARGEST = 1e300
+"""Of a weight range: its double must be a float64 too."""
 DEFAULT_RIDGE = 1.0
 """Of networks that are for use; experiments have the paper's, 0."""
 
@@ -154,5 +156,5 @@ def _one_of(what: str, found: str, expected: tuple[str, ...]) -> None:
 
 
 def _positive(what: str, found: float) -> None:
-    if not (math.isfinite(found) and found > 0):
-        raise ElmldaError(f"{what} is {found}: expected a number above zero.")
+    if not 0 < found <= LARGEST:
+        raise ElmldaError(f"{what} is {found}: expected a number above zero and up to {LARGEST:g}.")

@@ -125,8 +125,20 @@ class LdaOutputs:
 
     def scores(self, pi_scores: FloatArray) -> FloatArray:
         """LDA's scores, Eq. (15), from PI's: n_samples × n_sizes × n_classes."""
-        by_size: FloatArray = np.matmul(pi_scores.swapaxes(0, 1), self.maps).swapaxes(0, 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            by_size: FloatArray = np.matmul(pi_scores.swapaxes(0, 1), self.maps).swapaxes(0, 1)
+        require_finite_scores(by_size)
         return by_size + self.constants
+
+
+def require_finite_scores(scores: FloatArray) -> None:
+    """Refuse scores (n_samples × …) among which the highest would be a matter of chance."""
+    bad = np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))
+    if len(bad):
+        raise ElmldaError(
+            f"sample {bad[0]} has inputs that give hidden outputs or scores too large for float64. "
+            "Use a smaller --weight-range or --input-scale."
+        )
 
 
 def solve_pi(

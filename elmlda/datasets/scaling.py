@@ -32,7 +32,8 @@ class Scaling:
 
     def apply(self, inputs: NDArray[Any]) -> NDArray[np.float64]:
         """Scale further inputs, n_samples × n_inputs, as the training part was."""
-        return np.asarray((inputs - self.offsets) * self.factors)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no finite score
+            return np.asarray((inputs - self.offsets) * self.factors)
 
 
 def standardise(

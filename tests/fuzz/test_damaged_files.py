@@ -66,7 +66,7 @@ def test_what_is_sound_is_read(name, tmp_path):
 
 @pytest.mark.parametrize("path", sorted(CRASHERS.iterdir()), ids=lambda path: path.name)
 def test_what_once_went_wrong(path, tmp_path):
-    """Inputs that were a traceback, a hang or a wrong result once; their names begin with the target's."""
+    """Inputs that were a traceback, a hang or wrong once; their names begin with a target's."""
     TARGETS[path.name.partition(".")[0]].check(path.read_bytes(), tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Damage to files, and the contract that reading them keeps: a result, or one line that says why not."""
+"""Damage to files, and the contract of reading them: a result, or one line that says why not."""
 
 import random
 import signal
