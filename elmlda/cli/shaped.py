@@ -97,26 +97,29 @@ def shaped(ctx: click.Context, /, **options: Any) -> None:
 
     For each kind: its norm and ridge are chosen on held-out training samples (elmlda tune), then
     networks are trained on the whole training part and tested (elmlda sweep). The kind that was best
-    on the held-out samples makes an ensemble (elmlda ensemble). Each part has its folder, and the
-    same command again goes on where it stopped.
+    on the held-out samples makes an ensemble (elmlda ensemble); it is swept first, and with as many
+    repeats as the ensemble has networks. Each part has its folder, and the same command again goes on
+    where it stopped.
     """
     out: Path = options["out"]
     schemes = [scheme for scheme in INPUT_WEIGHTS if scheme in options["schemes"]]
     choices = {scheme: _tune(scheme, options) for scheme in schemes}
     common = {name: options[name] for name in COMMON}
-    for scheme, choice in choices.items():
+    best = min(schemes, key=lambda scheme: choices[scheme].lda_error_percent)
+    # Where the sweep's largest networks are the ensemble's, its members are tested at every fan-out.
+    is_ensembles = options["fanout"][-1] == options["ensemble_fanout"]
+    for scheme in sorted(schemes, key=lambda scheme: scheme != best):
         _say(f"\n{scheme}", options)
         ctx.invoke(
             sweep,
             fanout=options["fanout"],
             hidden=None,
-            repeats=options["repeats"],
-            posteriors=options["fanout"][-1] == options["ensemble_fanout"],
+            repeats=max(options["repeats"], options["n"] * (is_ensembles and scheme == best)),
+            posteriors=is_ensembles and scheme == best,
             out=out / scheme,
             **common,
-            **_settings(scheme, choice),
+            **_settings(scheme, choices[scheme]),
         )
-    best = min(schemes, key=lambda scheme: choices[scheme].lda_error_percent)
     _say(f"\nEnsemble of {best}", options)
     ctx.invoke(
         ensemble,

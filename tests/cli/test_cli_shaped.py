@@ -274,7 +274,7 @@ ridge = [0.01, 1]
 weight_norm = "1,4"
 weight_range = "0.5,2"
 min_field = 2
-n = 3
+n = 4
 ensemble_fanout = 3
 """
 
@@ -300,9 +300,10 @@ def test_the_study_tunes_sweeps_and_combines(study, tmp_path):
         run = json.loads((folder / scheme / "manifest.json").read_text())["run"]
         size = run["weight_range" if scheme == "uniform" else "weight_norm"]
         assert (size, run["ridge"]) == (choices[scheme].weight_size, choices[scheme].ridge)
-        assert len(read_rows(folder / scheme / "sweep.csv")) == 9
     best = min(INPUT_WEIGHTS, key=lambda scheme: choices[scheme].lda_error_percent)
     assert f"Ensemble of {best}" in printed
+    repeats = {scheme: len(read_rows(folder / scheme / "sweep.csv")) // 3 for scheme in INPUT_WEIGHTS}
+    assert repeats == {scheme: 4 if scheme == best else 3 for scheme in INPUT_WEIGHTS}
     assert [path.parent.name for path in folder.glob("*/ensemble.csv")] == [best]
     before = {path: path.read_bytes() for path in folder.rglob("*.csv")}
     study()
