@@ -1,18 +1,12 @@
-import json
-import re
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmlda import blas
-from elmlda.cost import Operations, Problem, count_operations, measure_matmul_speed, predict_peak_bytes
+from elmlda.cost import Operations, Problem, count_operations, measure_matmul_speed
 from elmlda.network import run_network
-from elmlda.settings import DEFAULT_CHUNK, NetworkSettings, Resources
+from elmlda.settings import NetworkSettings, Resources
 
 
 def test_operations_counted_by_hand():
@@ -73,38 +67,6 @@ def test_seconds_at_two_speeds(hidden, solver):
     assert Operations(hidden, solver).seconds(4e9, 2e9) == pytest.approx(hidden / 4e9 + solver / 2e9)
 
 
-PEAK = """
-import json, re
-from pathlib import Path
-import numpy as np
-from elmlda.datasets import load_dataset
-from elmlda.network import run_network
-from elmlda.settings import Resources
-dataset = load_dataset("mnist")
-sizes = tuple(784 * fanout for fanout in range(1, 6))
-run_network(dataset, np.random.default_rng(0), sizes, resources=Resources(threads=2, chunk=4000))
-status = Path("/proc/self/status").read_text()
-n_bytes = dataset.train.inputs.nbytes + dataset.test.inputs.nbytes
-print(json.dumps([1024 * int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1]), n_bytes]))
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
-def test_peak_memory_of_a_fresh_process():
-    """Not getrusage's maxrss: on Linux a child starts with the peak of the process it came from."""
-    process = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
-    measured, input_bytes = json.loads(process.stdout)
-    problem = Problem(60_000, 10_000, 784, 10, tuple(784 * fanout for fanout in range(1, 6)))
-    predicted = predict_peak_bytes(problem, DEFAULT_CHUNK, 4, input_bytes)
-    assert predicted == pytest.approx(measured, rel=0.15)
-
-
 def test_speed_is_a_speed():
     for dtype in (np.float32, np.float64):
         assert 1e8 < measure_matmul_speed(dtype, n=128, seconds=0.02) < 1e14
-
-
-def test_mnist_and_the_process_are_as_the_test_of_memory_takes_them(mnist):
-    assert (len(mnist.train.labels), len(mnist.test.labels)) == (60_000, 10_000)
-    assert (mnist.n_inputs, mnist.n_classes, DEFAULT_CHUNK) == (784, 10, 4000)
-    assert re.search(r"chunk=(\d+)", PEAK)[1] == str(DEFAULT_CHUNK)

@@ -236,7 +236,7 @@ def refuse_too_large(n_hidden: int, n_inputs: int, chunk: int, jobs: int, needed
         + (
             f"At most {' or '.join(fitting)} would fit."
             if fitting
-            else "Not even one hidden unit for each input would fit: free some memory first."
+            else "Nothing smaller would fit: free some memory first."
         )
     )
 
