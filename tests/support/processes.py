@@ -30,7 +30,7 @@ def workers_in_session(session):
     return found
 
 
-def wait_until(condition, seconds=60):
+def wait_until(condition, seconds=300):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "took too long"
