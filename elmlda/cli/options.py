@@ -34,10 +34,9 @@ class Ranges(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     ) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
-        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         try:
-            return parse_ranges(text)
-        except ElmldaError as error:
+            return parse_ranges(",".join(map(str, value)) if isinstance(value, list) else str(value))
+        except (ElmldaError, ValueError) as error:  # ValueError: thousands of digits
             self.fail(str(error), param, ctx)
 
 
@@ -131,8 +130,7 @@ def _expected_instead(param: click.Parameter, value: Any) -> str | None:
     elif isinstance(param.type, Numbers):
         expected, fits = "numbers such as '0.1,1,10'", _is_scalar(value) or isinstance(value, list)
     elif isinstance(param.type, Ranges):
-        several = isinstance(value, list) and all(map(_is_scalar, value))
-        expected, fits = "numbers such as '1-10,12'", several or _is_scalar(value)
+        expected, fits = "numbers such as '1-10,12'", _is_scalar(value) or isinstance(value, list)
     elif param.multiple:
         expected, fits = "a list", isinstance(value, list) and all(map(_is_scalar, value))
     else:

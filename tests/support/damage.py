@@ -13,6 +13,10 @@ SECONDS = 20
 """A deadline for one input: far beyond what any takes, far below a hang."""
 
 
+REFUSALS: list[str] = []
+"""What was refused, for those who want to know whether something was."""
+
+
 @contextmanager
 def within(seconds=SECONDS):
     """Fail what takes longer, also if it never ends."""
@@ -39,6 +43,7 @@ def read_or_refuse(read, *arguments):
             message = str(error)
             assert message, "refused without a word"
             assert len(message) < 3000, message[:300]
+            REFUSALS.append(message)
             return None
 
 
