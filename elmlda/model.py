@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,10 +13,11 @@ from threadpoolctl import threadpool_limits
 
 from elmlda.arrays import FloatArray, IntArray, Rows
 from elmlda.datasets.scaling import Scaling
+from elmlda.errors import ElmldaError
 from elmlda.evaluate import combine_posteriors, posteriors_of_choice
 from elmlda.hidden import ELEMENTS_PER_TASK, HiddenLayer
 from elmlda.input_weights import InputSpace, draw_weights
-from elmlda.machine import count_blas_threads
+from elmlda.machine import available_memory, count_blas_threads
 from elmlda.network import HIDDEN_DTYPES, add_samples, load_job_data, score_pi
 from elmlda.ridge import choose_ridge
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
@@ -114,6 +116,10 @@ class Network:
         return weights, constants
 
 
+class TooLargeError(ElmldaError, MemoryError):
+    """A network takes more memory than is free."""
+
+
 class Trainer:
     """A network in training: batches of samples in, in any number and size; the network out.
 
@@ -129,6 +135,7 @@ class Trainer:
         samples: Rows | None = None,
         labels: IntArray | None = None,
     ) -> None:
+        _require_room(recipe)
         self.recipe = recipe
         self.layer = recipe.draw_layer(samples, labels)
         self.statistics = Statistics.zeros(recipe.n_hidden, n_classes, self.layer.dtype.type)
@@ -155,6 +162,18 @@ class Trainer:
             priors = np.where(pi.class_counts > 0, priors, 0.0)
             priors = priors / priors.sum()
         return Network(self.recipe, self.layer, pi, priors, ridge)
+
+
+def _require_room(recipe: Recipe) -> None:
+    """Refuse a network whose Gram matrix and its factor do not fit into the memory that is free."""
+    bytes_per_pair = HIDDEN_DTYPES[recipe.precision]().itemsize + 8
+    needed, available = bytes_per_pair * recipe.n_hidden**2, available_memory()
+    if available is not None and needed > available:
+        raise TooLargeError(
+            f"{recipe.n_hidden:,} hidden units need {needed / 1e9:.2f} GB of memory, "
+            f"{available / 1e9:.2f} GB are free. At most {math.isqrt(available // bytes_per_pair):,} "
+            "would fit."
+        )
 
 
 def train_network(

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from elmlda import model
 from elmlda.evaluate import combine_posteriors, count_errors, posteriors
-from elmlda.model import FEW_HIDDEN, Model, Recipe, Trainer, train_network
+from elmlda.model import FEW_HIDDEN, Model, Recipe, TooLargeError, Trainer, train_network
 from elmlda.network import run_network
 from elmlda.settings import COMBINATIONS, NetworkSettings
 from elmlda.solve import LostPrecisionError
@@ -122,3 +123,18 @@ def test_ensembles_combine_posteriors(make_dataset, combine):
     found = model.posteriors(dataset.test.inputs, chunk=33)
     np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_array_equal(model.choose(dataset.test.inputs), expected.argmax(axis=1))
+
+
+def test_a_network_that_does_not_fit_is_refused_before_it_is_drawn(make_dataset, monkeypatch):
+    dataset = make_dataset()
+    monkeypatch.setattr(model, "available_memory", lambda: 12 * 600**2)
+    monkeypatch.setattr(Recipe, "draw_layer", lambda recipe: pytest.fail("it was drawn"))
+    with pytest.raises(
+        TooLargeError, match=r"^601 hidden units need 0\.00 GB .* At most 600 would fit"
+    ):
+        Trainer(recipe_of(dataset, 601), 3)
+    monkeypatch.undo()
+    monkeypatch.setattr(model, "available_memory", lambda: 12 * 600**2)
+    Trainer(recipe_of(dataset, 600), 3)
+    monkeypatch.setattr(model, "available_memory", lambda: None)
+    Trainer(recipe_of(dataset, 601), 3)

@@ -51,6 +51,11 @@ class _Group(click.Group):
                 return super().invoke(ctx)
         except ElmldaError as error:
             raise click.ClickException(_in_one_line(str(error))) from error
+        except MemoryError as error:
+            raise click.ClickException(
+                f"the memory is not enough: {str(error).rstrip('.') or 'none is left'}. Use fewer "
+                "hidden units, a smaller --chunk or fewer --jobs; what was recorded is safe."
+            ) from error
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

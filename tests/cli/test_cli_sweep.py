@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from elmlda import paper
+from elmlda import network, paper
 from elmlda.machine import count_cores
 
 HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "tqdm")
@@ -462,3 +462,23 @@ def test_mnist_agrees_with_table_1(elmlda, tmp_path):
             mean = math.fsum(percents) / 30
             variance = math.fsum((percent - mean) ** 2 for percent in percents) / 29
             assert abs(mean - printed[fanout]) < 3 * math.sqrt(variance / 30), (fanout, method, mean)
+
+
+def test_the_same_counts_with_one_and_two_threads_of_blas(elmlda, tmp_path):
+    """On MNIST, since threads share out only what is large enough."""
+    counts = []
+    for threads in (1, 2):
+        options = "--repeats", 1, "--threads", threads, "--out", f"run-{threads}"
+        assert elmlda("sweep", "--fanout", "1-2", *options).returncode == 0
+        counts.append(rows(tmp_path / f"run-{threads}"))
+    assert len(counts[0]) == 2
+    assert counts[0] == counts[1]
+
+
+def test_memory_that_runs_out_is_said_in_one_line(refusal, clouds, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("Unable to allocate 9.00 GiB")
+
+    monkeypatch.setattr(network, "accumulate_statistics", fail)
+    message = refusal("sweep", "--data-dir", clouds, "--fanout", "1", "--repeats", "1", "--quiet")
+    assert message.startswith("the memory is not enough: Unable to allocate 9.00 GiB. Use fewer hidden")
