@@ -54,7 +54,7 @@ def test_what_is_sound_is_read(name, tmp_path):
     """Else refusing everything would do."""
     REFUSALS.clear()
     TARGETS[name].check(TARGETS[name].seeds()[0], tmp_path)
-    assert REFUSALS == []
+    assert not REFUSALS
 
 
 @pytest.mark.parametrize("path", sorted(CRASHERS.iterdir()), ids=lambda path: path.name)
@@ -74,7 +74,7 @@ def test_what_atheris_makes_of_it(name, tmp_path, record_property):
         command,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr[-3000:]

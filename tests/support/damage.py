@@ -3,6 +3,7 @@
 import random
 import signal
 import warnings
+from collections import deque
 from contextlib import contextmanager
 
 from hypothesis import strategies as st
@@ -13,8 +14,8 @@ SECONDS = 20
 """A deadline for one input: far beyond what any takes, far below a hang."""
 
 
-REFUSALS: list[str] = []
-"""What was refused, for those who want to know whether something was."""
+REFUSALS: deque[str] = deque(maxlen=10)
+"""What was refused last, for those who want to know whether something was."""
 
 
 @contextmanager
