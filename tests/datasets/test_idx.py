@@ -111,7 +111,10 @@ def test_every_bit_of_a_nan_comes_back(tmp_path, code):
     assert read.byteswap().tobytes() == bits
 
 
-@pytest.mark.parametrize("rank", [1, 2, 3, 32, 33, 64])
+MOST_DIMENSIONS = 64 if int(np.__version__.split(".")[0]) > 1 else 32
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 32, MOST_DIMENSIONS])
 def test_every_rank_that_numpy_has(tmp_path, rank):
     shape = (2, *[1] * (rank - 1))
     assert read_idx(write(tmp_path, idx_bytes(0x08, shape, (7, 9)))).shape == shape
