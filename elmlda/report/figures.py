@@ -215,7 +215,8 @@ def plot_schemes(figure: Figure, tables: Mapping[str, pd.DataFrame], is_mnist: b
     axes = _axes_over_fanout(figure)
     for i, (scheme, table) in enumerate(tables.items()):
         style = {"color": COLORS[i], "marker": MARKERS[i]}
-        rates, half = table["lda_error_percent"], table["lda_interval"]
+        rates = table["lda_error_percent"]
+        half = table["lda_interval"].where(table["repeats"] > 2)  # of two it would hide the others
         _plot_band(axes, table["fanout"], rates, half, style, scheme)
         axes.plot(table["fanout"], table["pi_error_percent"], color=COLORS[i], ls=":", lw=1.0)
         stated = pd.Series(MCDONNELL_ERROR_PERCENT.get(scheme, {}), dtype=float)

@@ -90,18 +90,15 @@ def tabulate_schemes(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def describe_findings(study: Study, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     """Which kind is best, by how much, and whether LDA still beats PI, in sentences."""
-    last = {scheme: table.iloc[-1] for scheme, table in tables.items()}
-    best = min(last, key=lambda scheme: last[scheme]["lda_error_percent"])
-    row = last[best]
-    sentences = [
-        f"The best single networks are those with {best} input weights: LDA-ELM has "
-        f"{row['lda_error_percent']:.2f} % test errors at {int(row['n_hidden']):,} hidden units"
-        + (
-            f", against {last['uniform']['lda_error_percent']:.2f} % with uniform ones."
-            if "uniform" in last and best != "uniform"
-            else "."
-        )
+    common = set.intersection(*(set(table["n_hidden"]) for table in tables.values()))
+    size = max(common, default=0)
+    rates = [
+        (float(table.loc[table["n_hidden"] == size, "lda_error_percent"].iloc[0]), scheme)
+        for scheme, table in tables.items()
+        if size
     ]
+    listed = (f"{percent:.2f} % ({scheme})" for percent, scheme in sorted(rates))
+    sentences = [f"Test errors of LDA-ELM with {int(size):,} hidden units: {', '.join(listed)}."]
     sentences += [
         f"An ensemble of {record.size} networks with {scheme} input weights has "
         f"{100 * record.errors / record.n_test:.2f} % ({record.errors} of {record.n_test:,})."

@@ -316,7 +316,7 @@ def test_the_studys_report(study, invoke, tmp_path):
     result = invoke("report")
     assert result.exit_code == 0
     folder = tmp_path / "results/shaped"
-    assert "results/shaped: The best single networks are those with " in result.stdout
+    assert "results/shaped: Test errors of LDA-ELM with 27 hidden units: " in result.stdout
     rows = read_rows(folder / "schemes.csv")
     assert [row["input_weights"] for row in rows] == [s for s in INPUT_WEIGHTS for _ in range(3)]
     for row in rows:
