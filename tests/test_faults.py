@@ -16,6 +16,8 @@ from processes import alive_in_session, wait_until, workers_in_session
 from elmlda.machine import count_cores
 
 ELMLDA = str(Path(sys.executable).with_name("elmlda"))
+TIMED = ("seconds", "crc32")
+"""Columns that depend on the time that a network took."""
 NESTED = "--hidden", "40-200:40", "--repeats", "30"
 INDEPENDENT = "--hidden", "60-180:60", "--repeats", "10", "--design", "independent"
 TWO_CORES = pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
@@ -89,7 +91,7 @@ def n_rows(folder):
 def results(folder):
     """All that a run has computed: its records without their times, and its posteriors."""
     with (folder / "sweep.csv").open(encoding="utf-8", newline="") as file:
-        records = [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+        records = [{k: v for k, v in row.items() if k not in TIMED} for row in csv.DictReader(file)]
     kept = {path.name: path.read_bytes() for path in (folder / "posteriors").glob("[!.]*")}
     return records, kept
 
