@@ -22,6 +22,8 @@ from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores
 
 ELMLDA, DASK = (str(Path(sys.executable).with_name(name)) for name in ("elmlda", "dask"))
+TIMED = ("seconds", "crc32")
+"""Columns that depend on the time that a network took."""
 PLAN = "--hidden", "40-120:40", "--ridge", "1e-3", "--repeats", "40", "--chunk", "50"
 PLAN += "--precision", "double"  # in float32, blocks of rows may round a count to its neighbour
 ELSEWHERE = """
@@ -178,7 +180,7 @@ def n_rows(folder):
 def rows(folder, name="sweep.csv"):
     """Records without their times."""
     with (folder / name).open(encoding="utf-8", newline="") as file:
-        return [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+        return [{k: v for k, v in row.items() if k not in TIMED} for row in csv.DictReader(file)]
 
 
 # The same results

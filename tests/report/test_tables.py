@@ -23,7 +23,7 @@ N_TEST = 400
 
 def record(repeat, n_hidden, pi_errors, lda_errors, n_inputs=784):
     return SweepRecord(
-        repeat, n_hidden / n_inputs, n_hidden, pi_errors, 999, lda_errors, N_TEST, 1.5, "mixed"
+        repeat, n_hidden / n_inputs, n_hidden, pi_errors, 399, lda_errors, N_TEST, 1.5, "mixed"
     )
 
 
