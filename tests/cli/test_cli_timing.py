@@ -17,7 +17,8 @@ from elmlda.experiments import timing
 from elmlda.experiments.timing import METHODS, TimingRecord
 from elmlda.solve import LostPrecisionError, solve_pi
 
-HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test,crc32"
+HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test"
+HEADER += ",crc32"
 N_INPUTS = 9
 ELMLDA = Path(sys.executable).with_name("elmlda")
 CONFIGS = Path(__file__).parents[2] / "configs"
