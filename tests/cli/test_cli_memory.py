@@ -59,14 +59,13 @@ def measure(folder, *arguments):
     [
         # The same memory again for the second network: what the first has freed stays or goes.
         "sweep --fanout 1 --repeats 2",
-        "sweep --fanout 1-2 --repeats 1 --chunk 1000 --precision double",
-        "sweep --fanout 1-3 --repeats 1 --chunk 10000",
-        "ensemble --fanout 1 --n 2 --repeats 1",
-        "timing --fanout 1 --repeats 1 --chunk 10000 --precision double",
-        pytest.param("sweep --fanout 1 --repeats 4 --jobs 2", marks=TWO_CORES),
         *(
             pytest.param(arguments, marks=pytest.mark.slow)
             for arguments in (
+                "sweep --fanout 1-2 --repeats 1 --chunk 1000 --precision double",
+                "sweep --fanout 1-3 --repeats 1 --chunk 10000",
+                "ensemble --fanout 1 --n 2 --repeats 1",
+                "timing --fanout 1 --repeats 1 --chunk 10000 --precision double",
                 "sweep --fanout 1-5 --repeats 2 --chunk 1000",
                 "sweep --fanout 5 --repeats 2",
                 "sweep --fanout 5 --repeats 2 --chunk 10000",
@@ -77,7 +76,13 @@ def measure(folder, *arguments):
                 "sweep --fanout 1-10 --repeats 1 --chunk 10000",
                 "sweep --fanout 1-10 --repeats 1 --precision double",
                 "sweep --fanout 20 --repeats 1",
-                pytest.param("sweep --fanout 5 --repeats 4 --jobs 2", marks=TWO_CORES),
+            )
+        ),
+        *(
+            pytest.param(arguments, marks=[pytest.mark.slow, TWO_CORES])
+            for arguments in (
+                "sweep --fanout 1 --repeats 4 --jobs 2",
+                "sweep --fanout 5 --repeats 4 --jobs 2",
             )
         ),
     ],
