@@ -319,7 +319,11 @@ def _import_distributed() -> Any:
 @contextmanager
 def _silent_log() -> Iterator[None]:
     """Without what Dask logs of a lost connection: an error says it in one line."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    names = [
+        name
+        for name in logging.root.manager.loggerDict
+        if name.startswith(("distributed", "tornado", "asyncio"))
+    ]
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

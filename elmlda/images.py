@@ -73,12 +73,13 @@ def _read_grey(path: Path, shape: tuple[int, int], as_is: bool) -> FloatArray:
     except ImportError as error:
         raise ElmldaError(f"{path}: images need Pillow: pip install pillow.") from error
     try:
-        with warnings.catch_warnings(), Image.open(path, formats=FORMATS) as opened:
-            warnings.simplefilter("ignore")  # of what beside the pixels is damaged
-            _require_size(opened.size, shape if as_is else None)
-            if not as_is:
-                opened.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-            return _as_grey(ImageOps.exif_transpose(opened))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its size, and of what beside the pixels is damaged
+            with Image.open(path, formats=FORMATS) as opened:
+                _require_size(opened.size, shape if as_is else None)
+                if not as_is:
+                    opened.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+                return _as_grey(ImageOps.exif_transpose(opened))
     except UnidentifiedImageError as error:
         raise ElmldaError(f"{path}: not an image that can be read: {', '.join(FORMATS)}.") from error
     except Exception as error:  # Pillow's decoders raise whatever damage makes them stumble over
