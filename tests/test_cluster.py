@@ -136,6 +136,8 @@ def alone(command, tmp_path_factory):
 
 @contextmanager
 def started(words):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
