@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,8 +83,10 @@ def _signed_rank_p(differences: FloatArray) -> float:
     """NaN where all differences are zero, or there is only one: that tells nothing."""
     if len(differences) < 2 or not differences.any():
         return float("nan")
-    # Ties and zeros among counts rule the exact distribution out.
-    return float(stats.wilcoxon(differences, method="approx").pvalue)
+    with warnings.catch_warnings():
+        # Ties and zeros among counts rule the exact distribution out; older scipy warns of few samples.
+        warnings.filterwarnings("ignore", "Sample size too small", UserWarning)
+        return float(stats.wilcoxon(differences, method="approx").pvalue)
 
 
 def _distance(percent: FloatArray, printed: float) -> float:

@@ -87,6 +87,7 @@ def test_no_errors_at_all_have_no_improvement():
     assert math.isnan(row["improvement_percent"])
 
 
+@pytest.mark.filterwarnings("ignore:Sample size too small")  # as older scipy says of its own answer
 @pytest.mark.parametrize("n_repeats", [3, 50])
 def test_differences_are_of_pairs(n_repeats):
     pi, lda, records = made_up(784, n_repeats, seed=n_repeats)
