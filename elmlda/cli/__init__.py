@@ -76,12 +76,20 @@ def main() -> None:
     """Run the command line."""
     stop.listen()
     try:
+        exit_code = _run()
+        stop.ignore()
+    except stop.Stopped as stopped:
+        stopped.end()
+    sys.exit(exit_code)
+
+
+def _run() -> int:
+    """The exit code."""
+    try:
         cli.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
-    except stop.Stopped as stopped:
-        stopped.end()
+        return error.exit_code
     except OSError as error:
         # Files have their own messages: what is left is what was to be printed.
         if error.errno not in NO_ROOM or error.filename:
@@ -92,4 +100,5 @@ def main() -> None:
             "what was recorded is safe.",
             err=True,
         )
-        sys.exit(1)
+        return 1
+    return 0

@@ -43,6 +43,12 @@ def listen() -> None:
             signal.signal(number, _stop)
 
 
+def ignore() -> None:
+    """All is done: a signal while Python ends would make a success look like a failure."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     stopped = Stopped(number)
     for each in SIGNALS:

@@ -15,23 +15,22 @@ time.time = lambda: _time() + next(_jumps)
 time.time_ns = lambda: int(1e9 * time.time())
 """
 TIMING = "timing", "--fanout", "1-2", "--repeats", "2"
+WITH_WORKERS = [pytest.param((*plan, "--jobs", "2"), marks=TWO_CORES) for plan in (SWEEP, ENSEMBLE)]
 
 
-@pytest.mark.parametrize("n_jobs", ["1", pytest.param("2", marks=TWO_CORES)])
-@pytest.mark.parametrize("plan", [SWEEP, ENSEMBLE, TIMING], ids=lambda plan: plan[0])
-def test_a_clock_that_jumps(command, undisturbed, tmp_path, plan, n_jobs):
+@pytest.mark.parametrize("plan", [SWEEP, ENSEMBLE, TIMING, *WITH_WORKERS], ids=" ".join)
+def test_a_clock_that_jumps(command, undisturbed, tmp_path, plan):
     """In the process and in its workers, with the bar shown, which has a clock of its own."""
-    if plan == TIMING and n_jobs == "2":
-        pytest.skip("timing has no workers")
     (tmp_path / "sitecustomize.py").write_text(JUMPS)
-    words = command(tmp_path / "run", plan, *([] if plan == TIMING else ["--jobs", n_jobs]))
+    words = command(tmp_path / "run", plan)
     words.remove("--quiet")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     result = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment)
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
-    if plan in undisturbed:
-        assert results(tmp_path / "run") == results(undisturbed[plan])
+    if plan[0] != "timing":
+        alone = undisturbed[SWEEP if plan[0] == "sweep" else ENSEMBLE]
+        assert results(tmp_path / "run") == results(alone)
     for path in (tmp_path / "run").glob("*.csv"):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):

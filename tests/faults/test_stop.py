@@ -14,6 +14,7 @@ from faults import (
     LONG,
     SWEEP,
     TWO_CORES,
+    finish,
     finish_here,
     n_rows,
     n_steps,
@@ -38,6 +39,13 @@ class Finder:
             except BaseException:
                 pass
 sys.meta_path.insert(0, Finder())
+"""
+AT_THE_END = """
+import os
+class Last:
+    def __del__(self, kill=os.kill, pid=os.getpid()):
+        kill(pid, {number})
+last = Last()
 """
 
 
@@ -124,6 +132,15 @@ def test_while_a_module_is_imported_that_loses_exceptions(command, tmp_path, num
     with started(command(tmp_path / "run", SWEEP), env=environment) as process:
         _, stderr = process.communicate(timeout=300)
     assert (process.returncode, stderr) == (128 + number, GOES_ON)
+
+
+@SIGNALS
+def test_when_all_is_done(command, undisturbed, tmp_path, number):
+    """Python takes its handlers back before it takes its modules down."""
+    (tmp_path / "sitecustomize.py").write_text(AT_THE_END.format(number=int(number)))
+    words = command(tmp_path / "run", SWEEP)
+    finish(words, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert results(tmp_path / "run") == results(undisturbed[SWEEP])
 
 
 @SIGNALS
