@@ -202,7 +202,7 @@ def begin_training(
 
     In double if mixed precision is not enough.
     """
-    for attempt in (recipe, replace(recipe, settings=replace(recipe.settings, precision="double"))):
+    for attempt in (recipe, replace(recipe, settings=recipe.settings.in_double())):
         trainer = Trainer(attempt, n_classes, inputs, labels)
         trainer.add(inputs, labels, chunk)
         try:

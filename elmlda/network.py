@@ -110,7 +110,7 @@ def run_network(
         with suppress(LostPrecisionError):
             scores = _train_and_score(dataset, rng, sizes, settings, resources, methods, watch)
         if scores is None:
-            settings = replace(settings, precision="double")
+            settings = settings.in_double()
             scores = _train_and_score(dataset, before, sizes, settings, resources, methods, watch)
         result = _count(dataset, sizes, scores, settings.precision, methods, watch)
         seconds = time.perf_counter() - start

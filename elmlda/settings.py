@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,10 @@ class NetworkSettings:
     def has_fields(self) -> bool:
         """Whether units see a rectangle of the image only."""
         return self.input_weights.startswith("receptive-field")
+
+    def in_double(self) -> NetworkSettings:
+        """The same, for a network that float32 is not enough for."""
+        return replace(self, precision="double")
 
     def identity(self) -> dict[str, Any]:
         """The settings that make a difference; others are left out, whatever they are."""

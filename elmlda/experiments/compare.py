@@ -19,8 +19,7 @@ from elmlda.evaluate import count_errors
 from elmlda.execute import Place, execute
 from elmlda.experiments.plausible import require_plausible
 from elmlda.hidden import HiddenLayer
-from elmlda.input_weights import InputSpace, draw_weights
-from elmlda.network import HIDDEN_DTYPES, accumulate_statistics, resolve_priors, score_pi
+from elmlda.network import accumulate_statistics, draw_layer, resolve_priors, score_pi
 from elmlda.ridge import choose_ridge
 from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkSettings, Resources
 from elmlda.solve import LostPrecisionError, derive_lda, solve_pi
@@ -153,7 +152,7 @@ def run_job(job: CompareJob) -> list[CompareRecord]:
         try:
             return _compare(job, dataset)
         except LostPrecisionError:
-            return _compare(replace(job, settings=replace(job.settings, precision="double")), dataset)
+            return _compare(replace(job, settings=job.settings.in_double()), dataset)
 
 
 @lru_cache(maxsize=1)
@@ -171,24 +170,15 @@ def divide(source: Dataset | Table, seed: int, repeat: int, fold: int, n_folds: 
     return source.divide(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
 
 
-def draw_layer(job: CompareJob, dataset: Dataset) -> HiddenLayer:
-    """The network's hidden layer: the same one for every rule, size and precision."""
-    settings = job.settings
-    n_hidden = max(size for sizes in job.sizes.values() for size in sizes)
+def job_generator(job: CompareJob) -> np.random.Generator:
+    """Of the network's weights: the same ones for every rule, size and precision."""
     seed = np.random.SeedSequence(job.seed, spawn_key=(job.repeat, 1 + job.fold))
-    weights = draw_weights(
-        np.random.default_rng(seed),
-        InputSpace.of(dataset),
-        n_hidden,
-        settings,
-        HIDDEN_DTYPES[settings.precision],
-    )
-    scale = dataset.input_scale if settings.input_scale is None else settings.input_scale
-    return HiddenLayer(weights, settings.activation, scale, job.resources.threads)
+    return np.random.default_rng(seed)
 
 
 def _compare(job: CompareJob, dataset: Dataset) -> list[CompareRecord]:
-    layer = draw_layer(job, dataset)
+    n_hidden = max(size for sizes in job.sizes.values() for size in sizes)
+    layer = draw_layer(dataset, job_generator(job), n_hidden, job.settings, job.resources)
     train, chunk = dataset.train, job.resources.chunk
     statistics = accumulate_statistics(layer, train.inputs, train.labels, dataset.n_classes, chunk)
     records: list[CompareRecord] = []

@@ -115,7 +115,7 @@ def _run_split(
             try:
                 result = _share(job, n_blocks, workers)
             except LostPrecisionError:
-                settings = replace(job.settings, precision="double")
+                settings = job.settings.in_double()
                 result = _share(replace(job, settings=settings), n_blocks, workers)
             yield job, replace(result, seconds=time.perf_counter() - start)
 

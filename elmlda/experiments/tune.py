@@ -142,12 +142,7 @@ def run_job(job: TuneJob) -> list[TuneRecord]:
         try:
             return list(_try_ridges(job, dataset))
         except LostPrecisionError:
-            return list(_try_ridges(replace(job, settings=in_double(job.settings)), dataset))
-
-
-def in_double(settings: NetworkSettings) -> NetworkSettings:
-    """The same settings, computed in double precision."""
-    return replace(settings, precision="double")
+            return list(_try_ridges(replace(job, settings=job.settings.in_double()), dataset))
 
 
 @lru_cache(maxsize=1)
