@@ -30,7 +30,7 @@ from elmlda.solve import PiOutputs
 from elmlda.store import write_atomically
 
 FORMAT, VERSION = "elmlda model", 1
-ADVICE = "No model was written: mend the cause and run the same command again, or name another file."
+ADVICE = "No model was written: mend the cause and try again, or name another file."
 ARRAYS = (
     "classes",
     "output_weights",

@@ -549,8 +549,8 @@ def _explained(path: Path, advice: str = RESUMES) -> Iterator[None]:
         why = error.strerror or str(error)
         if error.errno == errno.ELOOP:
             why = "a symbolic link, and elmlda writes through none"
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            advice = NO_FOLDER
+        if error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUMES:
+            advice = NO_FOLDER  # and what was recorded in it is not safe
         raise ElmldaError(f"{path}: cannot be written: {why}. {advice}".rstrip()) from error
 
 

@@ -579,7 +579,7 @@ def test_save_of_a_stream(tmp_path):
 def test_save_that_cannot_be(tmp_path):
     with pytest.raises(NotFittedError):
         ELMClassifier().save(tmp_path / "network.npz")
-    with pytest.raises(ElmldaError, match="cannot be written: No such file or directory"):
+    with pytest.raises(ElmldaError, match=r"directory\. No model was written: .* another file\.$"):
         fit().save(tmp_path / "nowhere" / "network.npz")
     with pytest.raises(ElmldaError, match="No such file"):
         ELMClassifier.load(tmp_path / "network.npz")

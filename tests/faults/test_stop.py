@@ -70,6 +70,7 @@ def stop(tmp_path):
     LONG,
     ("ensemble", "--n", "3", "--fanout", "4", "--repeats", "2000"),
     ("timing", "--fanout", "1-9", "--repeats", "1000"),
+    ("tune", "--fanout", "4", "--repeats", "1000"),
 ], ids=lambda plan: plan[0])  # fmt: skip
 def test_a_run(command, stop, tmp_path, number, plan):
     folder = tmp_path / "run"
