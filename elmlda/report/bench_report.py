@@ -23,6 +23,7 @@ from elmlda.benchmark import (
 from elmlda.peers import PEERS
 from elmlda.ranges import format_ranges
 from elmlda.report.bench_figures import plot_growth, plot_race
+from elmlda.report.figures import render
 from elmlda.report.files import write_csv, write_figure, write_text
 
 
@@ -57,7 +58,7 @@ def write_race(
     return [
         write_csv(table, folder / "bench.csv"),
         write_text(page, folder / "bench.md"),
-        *write_figure(partial(plot_race, table=table, title=title), folder / "bench"),
+        *write_figure(render(partial(plot_race, table=table, title=title)), folder / "bench"),
     ]
 
 
@@ -74,7 +75,7 @@ def write_growth(
     table["predicted_bytes"] = list(predicted_bytes)
     return [
         write_csv(table, folder / "growth.csv"),
-        *write_figure(partial(plot_growth, table=table), folder / "growth"),
+        *write_figure(render(partial(plot_growth, table=table)), folder / "growth"),
     ]
 
 

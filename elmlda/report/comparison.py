@@ -18,15 +18,13 @@ from elmlda.report.compare_tables import (
     tabulate_summary,
 )
 from elmlda.report.figures import RULE_NAMES, plot_summary
-from elmlda.report.files import write_csv, write_figure, write_text
+from elmlda.report.files import write_report_files
 from elmlda.report.page import (
     PageFigure,
     Section,
     describe_compare,
     describe_machine,
     describe_ranks,
-    render_html,
-    render_markdown,
 )
 from elmlda.report.provenance import list_commands
 from elmlda.report.records import RunRecords, read_run
@@ -55,17 +53,8 @@ def write_summary(folder: Path, formats: Collection[str]) -> tuple[str, list[Pat
     sections = _make_sections(summary, ranks, at_fanout, fanout)
     findings = describe_findings(at_fanout, fanout)
     context = _context(runs, findings, sections)
-    paths: list[Path] = []
-    if "csv" in formats:
-        paths += [write_csv(summary, folder / "summary.csv"), write_csv(ranks, folder / "ranks.csv")]
-    if "figures" in formats:
-        for figure in (figure for section in sections for figure in section.figures):
-            paths += write_figure(figure.plot, folder / figure.name)
-    if "md" in formats:
-        paths.append(write_text(render_markdown(context), folder / "report.md"))
-    if "html" in formats:
-        paths.append(write_text(render_html(context), folder / "report.html"))
-    return findings[0], paths
+    written = {"summary": summary, "ranks": ranks}
+    return findings[0], write_report_files(folder, formats, written, context)
 
 
 def choose_fanout(tables: Mapping[str, pd.DataFrame]) -> float:

@@ -6,7 +6,7 @@ A `plot_…` function draws one figure; `render` chooses the theme and the forma
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -58,14 +58,20 @@ RULE_NAMES = {"none": "no ridge", "gcv": "ridge by GCV"}
 Plot = Callable[[Figure], None]
 
 
-def render(plot: Plot, suffix: str, theme: str = "light") -> bytes:
-    """The file's content; `plot` draws on an empty figure and may change its size."""
+def render(
+    plot: Plot, suffixes: Iterable[str] = ("png", "svg"), theme: str = "light"
+) -> dict[str, bytes]:
+    """Suffix -> the file's content; `plot` draws on an empty figure and may change its size."""
+    contents = {}
     with mpl.rc_context(THEMES[theme]):
         figure = Figure(figsize=(6.0, 3.6), layout="constrained")
         plot(figure)
-        content = io.BytesIO()
-        figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
-    return content.getvalue()
+        for suffix in suffixes:
+            content = io.BytesIO()
+            figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
+            figure.set_layout_engine("none")  # it has its layout now, which takes as long as to draw
+            contents[suffix] = content.getvalue()
+    return contents
 
 
 def plot_sweep(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -57,10 +58,15 @@ class PageFigure:
     caption: str
     plot: Plot
 
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """Suffix -> content, on white."""
+        return render(self.plot)
+
     def data_uri(self, theme: str) -> str:
         """The figure as an address that holds its own content."""
-        content = base64.b64encode(render(self.plot, "svg", theme)).decode()
-        return f"data:image/svg+xml;base64,{content}"
+        files = self.files if theme == "light" else render(self.plot, ("svg",), theme)
+        return f"data:image/svg+xml;base64,{base64.b64encode(files['svg']).decode()}"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from elmlda.report.figures import (
     plot_timing,
     plot_tune,
 )
-from elmlda.report.files import write_csv, write_figure, write_text
+from elmlda.report.files import write_report_files
 from elmlda.report.page import (
     PageFigure,
     Section,
@@ -34,8 +34,6 @@ from elmlda.report.page import (
     describe_sweep,
     describe_timing,
     describe_tune,
-    render_html,
-    render_markdown,
 )
 from elmlda.report.records import RunRecords, count_confusion, read_run
 from elmlda.report.tables import (
@@ -67,17 +65,8 @@ def write_report(folder: Path, formats: Collection[str] = REPORT_FORMATS) -> Wri
     claims = judge_claims(run.sweep, run.timing, ensemble) if about_paper else []
     tables = _tabulate(run, claims)
     sections = list(_make_sections(run, tables))
-    paths: list[Path] = []
-    if "csv" in formats:
-        paths += [write_csv(table, folder / f"{name}.csv") for name, table in tables.items()]
-    if "figures" in formats:
-        for figure in (figure for section in sections for figure in section.figures):
-            paths += write_figure(figure.plot, folder / figure.name)
     context = build_context(run, claims, sections)
-    if "md" in formats:
-        paths.append(write_text(render_markdown(context), folder / "report.md"))
-    if "html" in formats:
-        paths.append(write_text(render_html(context), folder / "report.html"))
+    paths = write_report_files(folder, formats, tables, context)
     return WrittenReport(run, claims, paths)
 
 

@@ -15,7 +15,7 @@ from elmlda.errors import ElmldaError
 from elmlda.experiments.tune import Choice, choose
 from elmlda.literature import MCDONNELL
 from elmlda.report.figures import plot_schemes
-from elmlda.report.files import write_csv, write_figure, write_text
+from elmlda.report.files import write_report_files
 from elmlda.report.page import (
     PageFigure,
     Section,
@@ -23,8 +23,6 @@ from elmlda.report.page import (
     describe_ensemble,
     describe_machine,
     describe_schemes,
-    render_html,
-    render_markdown,
 )
 from elmlda.report.provenance import list_commands
 from elmlda.report.records import RunRecords, read_run
@@ -66,18 +64,8 @@ def write_study(folder: Path, study: Study, formats: Collection[str]) -> tuple[s
     together = tabulate_schemes(tables)
     findings = describe_findings(study, tables)
     sections = _make_sections(study, tables, together)
-    paths: list[Path] = []
-    if "csv" in formats:
-        paths += [write_csv(together, folder / "schemes.csv")]
-    if "figures" in formats:
-        for figure in (figure for section in sections for figure in section.figures):
-            paths += write_figure(figure.plot, folder / figure.name)
     context = _context(study, findings, sections)
-    if "md" in formats:
-        paths.append(write_text(render_markdown(context), folder / "report.md"))
-    if "html" in formats:
-        paths.append(write_text(render_html(context), folder / "report.html"))
-    return findings[0], paths
+    return findings[0], write_report_files(folder, formats, {"schemes": together}, context)
 
 
 def tabulate_schemes(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
