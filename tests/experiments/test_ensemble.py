@@ -1,17 +1,13 @@
 """elmlda ensemble as a process, on a small data set: against the sweep, by hand, and when disturbed."""
 
 import csv
-import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import wait_until
 
 from elmlda.datasets import load_dataset
 from elmlda.evaluate import combine_posteriors
@@ -201,28 +197,6 @@ def test_posteriors_of_another_seed_are_foreign(tmp_path):
 def test_no_posteriors_keeps_none(elmlda, tmp_path):
     elmlda("sweep", "--fanout", "1-2", "--repeats", "2", "--no-posteriors")
     assert not (tmp_path / "run/posteriors").exists()
-
-
-def test_killed_at_any_moment_it_ends_the_same(elmlda, clouds, tmp_path):
-    """Killed as soon as some more networks are kept, wherever it is by then."""
-    options = ("--n", "10", "--fanout", "20", "--repeats", "3", *ALL_SCHEMES)
-    elmlda("ensemble", *options, out="undisturbed")
-    words = [ELMLDA, "ensemble", "--data-dir", clouds, "--threads", "1", "--out", tmp_path / "run"]
-    chance = random.Random(0)
-    n_killed = 0
-    for n_kept in (0, 1, 5, 9, 10, 17, 25):
-        process = subprocess.Popen(
-            [*words, *options], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
-        kept = tmp_path / "run/posteriors"
-        wait_until(lambda: len(list(kept.glob("*.npz"))) > n_kept or process.poll() is not None)  # noqa: B023
-        time.sleep(chance.uniform(0, 0.01))
-        process.send_signal(signal.SIGKILL)
-        n_killed += process.wait() == -signal.SIGKILL
-    assert n_killed > 2
-    elmlda("ensemble", *options)
-    for name in ("ensemble.csv", "mistakes.csv"):
-        assert (tmp_path / "run" / name).read_text() == (tmp_path / "undisturbed" / name).read_text()
 
 
 @pytest.mark.slow

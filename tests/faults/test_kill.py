@@ -3,11 +3,13 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
-from faults import ENSEMBLE, SWEEP, TWO_CORES, finish, finish_here, n_steps, results, started
-from processes import alive_in_session, wait_until
+from faults import ENSEMBLE, SWEEP, TWO_CORES, finish, finish_here, n_rows, n_steps, results, started
+from processes import alive_in_session, wait_until, workers_in_session
 
 pytestmark = pytest.mark.faults
 SEED = int(os.environ.get("ELMLDA_FAULT_SEED", "20"))
@@ -15,6 +17,17 @@ N_MOMENTS, N_STARTING = 50, 8
 PARTS = 5
 PLANS = pytest.mark.parametrize("plan", [SWEEP, ENSEMBLE], ids=lambda plan: plan[0])
 INDEPENDENT = "sweep", "--hidden", "60-180:60", "--repeats", "3", "--design", "independent"
+DIES_WHILE_REPLACING = """
+import os, signal, sys
+n_before, replace = int(sys.argv.pop(1)), os.replace
+def die_later(*arguments):
+    global n_before
+    n_before -= 1
+    replace(*arguments) if n_before >= 0 else os.kill(os.getpid(), signal.SIGKILL)
+os.replace = die_later
+from elmlda.cli import main
+main()
+"""
 
 
 def moments(plan, n_all):
@@ -76,4 +89,34 @@ def test_killed_again_and_again(command, tmp_path, plan):
         n_killed += 1
     assert n_killed >= 2
     finish(command(folder, plan))
+    assert results(folder) == results(whole)
+
+
+@pytest.mark.parametrize("n_before", [0, 1], ids=["manifest", "posteriors"])
+def test_no_litter(command, tmp_path, n_before):
+    """Killed while a file is not in its place yet: the next run clears it away."""
+    words = command(tmp_path / "run", SWEEP, "--repeats", "1")
+    dies = [sys.executable, "-P", "-c", DIES_WHILE_REPLACING, str(n_before), *words[1:]]
+    died = subprocess.run(dies, capture_output=True, text=True, timeout=300)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    finish(words)
+    names = {str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run").rglob("*")}
+    assert names == {".lock", "manifest.json", "posteriors", "posteriors/0-120.npz", "sweep.csv"}
+
+
+@TWO_CORES
+def test_a_worker_alone(command, tmp_path):
+    """Its death ends the run, with the reason; the same command goes on."""
+    plan = "sweep", "--hidden", "40-200:40", "--repeats", "100"
+    folder, whole = tmp_path / "run", tmp_path / "whole"
+    with started(command(folder, plan, "--jobs", "2")) as process:
+        wait_until(lambda: n_rows(folder))
+        os.kill(workers_in_session(process.pid)[0], signal.SIGKILL)
+        stdout, stderr = process.communicate(timeout=300)
+        wait_until(lambda: not alive_in_session(process.pid))
+    assert (process.returncode, stdout) == (1, "")
+    assert stderr.startswith("Error: a worker process died, most likely for want of memory. ")
+    assert stderr.count("\n") == 1
+    for each in (folder, whole):
+        finish_here(command(each, plan))
     assert results(folder) == results(whole)

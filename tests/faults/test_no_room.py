@@ -13,6 +13,7 @@ from faults import (
     build,
     finish,
     finish_here,
+    n_rows,
     refused,
     results,
     with_room,
@@ -87,6 +88,40 @@ def test_a_disk_that_is_full_in_the_middle_of_a_record(command, disk, tmp_path):
     (disk / "filler").unlink()
     finish(command(folder, plan))
     assert results(folder) == results(whole)
+
+
+def test_no_room_for_records(command, tmp_path):
+    plan = "sweep", "--hidden", "40-200:40", "--repeats", "20", "--no-posteriors"
+    folder, whole, n_bytes = tmp_path / "run", tmp_path / "whole", 3000
+    message = refused(with_room(n_bytes, command(folder, plan)))
+    assert message.startswith(f"{folder / 'sweep.csv'}: cannot be written: ")
+    assert "run the same command again" in message
+    content = (folder / "sweep.csv").read_bytes()
+    assert content.endswith(b"\n")
+    assert n_bytes / 2 < len(content) <= n_bytes
+    assert n_rows(folder) % 5 == 0, "whole networks"
+    for each in (folder, whole):
+        finish_here(command(each, plan))
+    assert (folder / "sweep.csv").read_bytes().startswith(content)
+    assert results(folder) == results(whole)
+
+
+def test_no_room_for_posteriors(command, undisturbed, tmp_path):
+    folder = tmp_path / "run"
+    message = refused(with_room(2000, command(folder, SWEEP)))
+    assert message.startswith(f"{folder / 'posteriors'}/0-120.npz: cannot be written: ")
+    assert list((folder / "posteriors").iterdir()) == []
+    finish(command(folder, SWEEP))
+    assert results(folder) == results(undisturbed[SWEEP])
+
+
+@pytest.mark.parametrize("n_bytes", [0, 100])
+def test_no_room_for_the_manifest(command, tmp_path, n_bytes):
+    folder = tmp_path / "run"
+    message = refused(with_room(n_bytes, command(folder, SWEEP)))
+    assert message.startswith(f"{folder}")
+    assert "cannot be written: File too large" in message
+    assert [path.name for path in folder.iterdir()] == [".lock"]
 
 
 @pytest.mark.parametrize("file", ["ensemble.csv", "mistakes.csv"])

@@ -20,6 +20,7 @@ from faults import (
     n_steps,
     results,
     started,
+    wait_for_lock,
 )
 from processes import alive_in_session, wait_until
 
@@ -163,6 +164,20 @@ def test_at_any_moment(command, undisturbed, tmp_path, number):
         finish_here(command(folder, SWEEP))
         assert results(folder) == results(undisturbed[SWEEP])
         assert not list(folder.rglob(".elmlda-*"))
+
+
+def test_a_network_is_not_waited_for(command, tmp_path):
+    """One that would take far longer than we have."""
+    folder = tmp_path / "run"
+    plan = "sweep", "--hidden", "3000", "--ridge", "1", "--repeats", "1"
+    with started(command(folder, plan, "--chunk", "1")) as process:
+        wait_for_lock(folder, process)
+        time.sleep(0.5)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=300) == 130
+        assert time.monotonic() - start < 2
+    assert n_rows(folder) == 0
 
 
 @SIGNALS
