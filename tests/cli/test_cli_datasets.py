@@ -21,7 +21,7 @@ def test_every_command_on_every_table(invoke, tmp_path, name):
         ["sweep", "--fanout", "1-2", "--repeats", 2],
         ["ensemble", "--fanout", 2, "--n", 2, "--repeats", 1],
         ["timing", "--fanout", "1-2", "--repeats", 1],
-        ["report", f"results/{name}"],
+        ["report", f"results/{name}", "--format", "csv", "--format", "md"],
     ):
         result = invoke(*command, *(common if command[0] != "report" else []))
         assert result.exit_code == 0, result.output

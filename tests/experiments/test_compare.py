@@ -13,11 +13,12 @@ from elmlda.experiments.compare import (
     ComparePlan,
     choose_sizes,
     divide,
-    draw_layer,
+    job_generator,
     run_compare,
     run_job,
     smallest_training_part,
 )
+from elmlda.network import draw_layer
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
 SETTINGS = NetworkSettings(priors="frequencies", precision="double")
@@ -46,7 +47,7 @@ def test_the_same_predictions_as_scikit_learn(name, rule):
     for job in plan.jobs()[:2]:
         (record,) = run_job(job)
         dataset = divide(source, 3, job.repeat, job.fold, n_folds)
-        layer = draw_layer(job, dataset)
+        layer = draw_layer(dataset, job_generator(job), size, job.settings, job.resources)
         train, test = (layer.outputs(part.inputs) for part in (dataset.train, dataset.test))
         targets = np.eye(dataset.n_classes)[dataset.train.labels]
         gram = train.T @ train + record.ridge * np.eye(size)
