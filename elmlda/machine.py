@@ -15,6 +15,7 @@ from typing import Any
 LIBRARIES = ("numpy", "scipy")
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
+THREAD_LIMITS = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
 
 
 def count_cores(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
@@ -31,6 +32,16 @@ def count_cores(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
             if quota > 0 and period > 0:
                 n_cores = min(n_cores, math.ceil(quota / period))
     return n_cores
+
+
+def share_cores(n_processes: int) -> int:
+    """BLAS threads for each of so many processes; fewer if the environment has fewer for any."""
+    most = max(1, count_cores() // n_processes)
+    for name in THREAD_LIMITS:
+        limit = os.environ.get(name, "").partition(",")[0].strip()
+        if limit.isdecimal() and int(limit):
+            return min(most, int(limit))
+    return most
 
 
 def _cpu_share(folder: Path) -> tuple[int, int]:

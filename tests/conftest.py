@@ -1,3 +1,4 @@
+import os
 import struct
 from collections.abc import Callable, Iterator
 
@@ -6,6 +7,10 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from elmlda.datasets import Dataset, Split, load_dataset
+
+if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
+    # Processes that tests start: threads of several on the same cores wait for each other.
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from elmlda import machine
 from elmlda.machine import available_memory, count_cores, held_memory
 
 GB = 10**9
@@ -121,6 +122,29 @@ def test_cores_by_affinity(tree, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
     assert count_cores(*nothing) == 7
     assert count_cores(nothing[0], nothing[1] / "not there") == 7
+
+
+@pytest.mark.parametrize(
+    ("environment", "n_processes", "expected"),
+    [
+        ({}, 1, 8),
+        ({}, 3, 2),
+        ({}, 9, 1),
+        ({"OMP_NUM_THREADS": "3"}, 1, 3),
+        ({"OMP_NUM_THREADS": "3,2"}, 1, 3),
+        ({"OMP_NUM_THREADS": "3"}, 4, 2),
+        ({"OMP_NUM_THREADS": "64"}, 1, 8),
+        ({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "4"}, 1, 1),
+        ({"OPENBLAS_NUM_THREADS": "", "MKL_NUM_THREADS": "0", "OMP_NUM_THREADS": "many"}, 1, 8),
+    ],
+)
+def test_threads_by_cores_and_environment(monkeypatch, environment, n_processes, expected):
+    monkeypatch.setattr(machine, "count_cores", lambda: 8)
+    for name in machine.THREAD_LIMITS:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert machine.share_cores(n_processes) == expected
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="it is read from /proc")

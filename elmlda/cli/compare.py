@@ -164,7 +164,7 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
     from elmlda.datasets.dataset import Dataset
     from elmlda.experiments.compare import ComparePlan, choose_sizes, smallest_training_part
     from elmlda.input_weights import InputSpace
-    from elmlda.machine import count_cores
+    from elmlda.machine import share_cores
     from elmlda.settings import NetworkSettings, Resources
 
     n_folds = 1 if isinstance(source, Dataset) else options["folds"]
@@ -182,7 +182,7 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
     names = [name for name in NetworkSettings.__dataclass_fields__ if name != "ridge"]
     settings = NetworkSettings(**{name: options[name] for name in names})
     InputSpace(source.n_inputs, source.image_shape).require(settings)
-    threads = options["threads"] or max(1, count_cores() // options["jobs"])
+    threads = options["threads"] or share_cores(options["jobs"])
     plan = ComparePlan(
         ref,
         {rule: some for rule, some in chosen.items() if some},

@@ -285,7 +285,8 @@ one_network_options = _together(
     click.option(
         "--threads",
         type=click.IntRange(1, 1024),
-        help="BLAS threads of each network.  [default: the cores, shared by those side by side]",
+        help="BLAS threads of each network.  [default: the cores, shared by those side by side; "
+        "fewer if OPENBLAS_NUM_THREADS or OMP_NUM_THREADS has fewer]",
     ),
     click.option(
         "--chunk",

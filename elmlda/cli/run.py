@@ -29,7 +29,7 @@ from elmlda.datasets.dataset import Split
 from elmlda.errors import ElmldaError
 from elmlda.execute import Place
 from elmlda.input_weights import InputSpace
-from elmlda.machine import available_memory, count_cores, describe_machine, held_memory
+from elmlda.machine import available_memory, count_cores, describe_machine, held_memory, share_cores
 from elmlda.network import HIDDEN_DTYPES, load_job_data, resolve_priors
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 from elmlda.store import PosteriorStore, Run, check_same_run, read_manifest
@@ -110,7 +110,7 @@ def prepare(options: dict[str, Any]) -> Setup:
     if cluster:
         refuse_beside_cluster(options)
         ref = find_anywhere(ref)
-    threads = options["threads"] or max(1, count_cores() // jobs)
+    threads = options["threads"] or share_cores(jobs)
     if jobs * threads > count_cores() and jobs > 1:
         raise ElmldaError(
             f"--jobs {jobs} × --threads {threads} is more than the {count_cores()} cores here: "
