@@ -22,6 +22,8 @@ from elmlda.errors import ElmldaError
 from elmlda.hidden import draw_input_weights
 from elmlda.settings import NetworkSettings
 
+FEW_TRIES = 20
+"""Rectangles that are drawn for one field before those that are too small are left out."""
 MOST_TRIES = 1000
 """Fields and pairs of samples that are drawn for one unit before it is given up."""
 
@@ -121,13 +123,30 @@ def _draw_fields(
         if space.image_shape is None or not settings.has_fields:
             yield np.arange(space.n_inputs)
             continue
-        rows, columns = space.image_shape
-        area = 0
-        while area < settings.min_field:
-            top, bottom = sorted(rng.integers(rows, size=2).tolist())
-            left, right = sorted(rng.integers(columns, size=2).tolist())
-            area = (bottom - top + 1) * (right - left + 1)
-        yield np.add.outer(columns * np.arange(top, bottom + 1), np.arange(left, right + 1)).ravel()
+        rows, columns = _draw_rectangle(rng, space.image_shape, settings.min_field)
+        yield np.add.outer(space.image_shape[1] * np.array(rows), np.array(columns)).ravel()
+
+
+def _draw_rectangle(
+    rng: np.random.Generator, shape: tuple[int, int], min_field: int
+) -> tuple[range, range]:
+    """Rows and columns between two random pixels, given that these are far enough apart."""
+    for _ in range(FEW_TRIES):
+        spans = [sorted(rng.integers(length, size=2).tolist()) for length in shape]
+        rows, columns = (range(first, last + 1) for first, last in spans)
+        if len(rows) * len(columns) >= min_field:
+            return rows, columns
+    # So few are large enough that it would take long: choose the size among theirs, then the place.
+    sizes = [np.arange(1, length + 1) for length in shape]
+    chances = [
+        (length + 1 - size) * np.minimum(size, 2) for length, size in zip(shape, sizes, strict=True)
+    ]
+    wanted = np.where(np.outer(*sizes) >= min_field, np.outer(*chances), 0)
+    chosen = np.unravel_index(rng.choice(wanted.size, p=wanted.ravel() / wanted.sum()), wanted.shape)
+    size = [int(i) + 1 for i in chosen]
+    firsts = [int(rng.integers(length + 1 - n)) for length, n in zip(shape, size, strict=True)]
+    rows, columns = (range(first, first + n) for first, n in zip(firsts, size, strict=True))
+    return rows, columns
 
 
 def _draw_difference(rng: np.random.Generator, space: InputSpace) -> FloatArray:

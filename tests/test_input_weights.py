@@ -1,10 +1,16 @@
 """Each scheme is tested for what it claims, on weights that it has drawn."""
 
+import itertools
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from elmlda import input_weights
 from elmlda.errors import ElmldaError
 from elmlda.hidden import draw_input_weights
 from elmlda.input_weights import InputSpace, draw_weights
@@ -77,6 +83,28 @@ def test_fields_have_every_place_height_and_width(space):
     spans = [{span[i] for span in found} for i in (1, 2)]
     for length, seen in zip((9, 7), spans, strict=True):
         assert seen == {(a, b) for a in range(length) for b in range(a + 1, length + 1)}
+
+
+@pytest.mark.parametrize("n_tries", [0, 1, 20])
+def test_fields_have_the_chances_of_two_random_pixels(monkeypatch, n_tries):
+    """Whether those that are too small are drawn again, or left out from the first."""
+    monkeypatch.setattr(input_weights, "FEW_TRIES", n_tries)
+    chances = {}
+    for one, other in itertools.product(itertools.product(range(4), range(3)), repeat=2):
+        spans = tuple((min(pair), max(pair) + 1) for pair in zip(one, other, strict=True))
+        if math.prod(last - first for first, last in spans) >= 4:
+            chances[spans] = chances.get(spans, 0) + 1
+    found = draw(InputSpace(12, (4, 3)), "receptive-field", 5000, min_field=4)
+    counts = Counter((rows, columns) for _, rows, columns in rectangles(found, (4, 3)))
+    assert counts.keys() == chances.keys()
+    expected = np.array([chances[spans] for spans in counts])
+    expected = expected * (5000 / expected.sum())
+    assert stats.chisquare(list(counts.values()), expected).pvalue > 0.001
+
+
+def test_fields_that_are_nearly_all_of_a_large_image_take_no_time():
+    """One in 150,000 pairs of pixels would do."""
+    assert draw(InputSpace(784, (28, 28)), "receptive-field", 1000, min_field=784).all()
 
 
 def test_weights_within_a_field_are_uniform(space):

@@ -1,4 +1,4 @@
-"""elmlda ensemble as a process, on a small data set: against the sweep, by hand, and when disturbed."""
+"""elmlda ensemble on a small data set: against the sweep, by hand, and when disturbed."""
 
 import csv
 import shutil
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from elmlda.cli import cli
 from elmlda.datasets import load_dataset
 from elmlda.evaluate import combine_posteriors
 from elmlda.network import run_job
@@ -42,9 +44,9 @@ def swept(run_elmlda, tmp_path_factory):
 @pytest.fixture(scope="module")
 def run_elmlda(clouds):
     def run(command, folder, *options, check=True):
-        words = [ELMLDA, command, "--data-dir", clouds, "--threads", "1", "--out", folder]
-        done = subprocess.run([*words, *options], capture_output=True, text=True, check=False)
-        assert not check or done.returncode == 0, done.stderr
+        words = [command, "--data-dir", clouds, "--threads", "1", "--out", folder, *options]
+        done = CliRunner().invoke(cli, list(map(str, words)))
+        assert not check or done.exit_code == 0, done.output
         return done
 
     return run
@@ -154,7 +156,7 @@ def test_another_n_is_refused_and_nothing_changes(elmlda, tmp_path):
     elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "1")
     before = (tmp_path / "run/ensemble.csv").read_bytes()
     done = elmlda("ensemble", "--n", "3", "--fanout", "2", "--repeats", "1", check=False)
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "was made with n 2; this command has n 3" in done.stderr
     assert (tmp_path / "run/ensemble.csv").read_bytes() == before
 

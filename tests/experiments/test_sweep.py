@@ -1,5 +1,6 @@
 """A sweep's plan: which networks it asks for, with which random numbers, and what it leaves out."""
 
+import itertools
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from elmlda.network import run_network
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
 N_INPUTS = 9
+MIXED, DOUBLE = (9, 18, 36), (100, 300)
+"""Sizes that float32 is enough for, and that it is not enough for."""
 
 
 def plan(sizes=(9, 18, 36), repeats=2, design="nested", seed=5):
@@ -182,8 +185,9 @@ def test_designs_and_seeds_give_other_networks(clouds):
 # Rows in blocks
 
 
-@pytest.mark.parametrize("n_blocks", [2, 3, 7, 600])
-@pytest.mark.parametrize("sizes", [(9, 18, 36), (100, 300)], ids=["mixed", "double"])
+@pytest.mark.parametrize(
+    ("sizes", "n_blocks"), [*itertools.product([MIXED, DOUBLE], [2, 3, 7]), (MIXED, 600)]
+)
 def test_blocks_of_rows_give_the_counts_of_all_rows(clouds, n_blocks, sizes):
     """Also where float32 is not enough, for the blocks together or for all rows at once."""
 

@@ -257,6 +257,7 @@ def test_the_best_ensemble_is_the_one_with_the_fewest_errors(records, tmp_path):
     assert read_run(make_run(tmp_path / "tied", ensemble=tied)).best_ensemble == (2, 20, "mean")
 
 
+@pytest.mark.slow
 def test_two_hundred_repeats_take_less_than_fifteen_seconds(tmp_path, labels):
     rng = np.random.default_rng(0)
     rates = {}
