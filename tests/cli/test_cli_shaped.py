@@ -313,7 +313,7 @@ def test_the_study_tunes_sweeps_and_combines(study, tmp_path):
 
 def test_the_studys_report(study, invoke, tmp_path):
     study("--quiet")
-    result = invoke("report")
+    result = invoke("report", "--format", "csv", "--format", "figures", "--format", "md")
     assert result.exit_code == 0
     folder = tmp_path / "results/shaped"
     assert "results/shaped: Test errors of LDA-ELM with 27 hidden units: " in result.stdout

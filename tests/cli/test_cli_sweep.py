@@ -471,7 +471,7 @@ def test_the_same_counts_with_one_and_two_threads_of_blas(elmlda, tmp_path):
     counts = []
     for threads in (1, 2):
         options = "--repeats", 1, "--threads", threads, "--out", f"run-{threads}"
-        assert elmlda("sweep", "--fanout", 1, *options).returncode == 0
+        assert elmlda("sweep", "--hidden", 300, *options).returncode == 0
         counts.append(rows(tmp_path / f"run-{threads}"))
     assert len(counts[0]) == 1
     assert counts[0] == counts[1]

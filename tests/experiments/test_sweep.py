@@ -186,7 +186,7 @@ def test_designs_and_seeds_give_other_networks(clouds):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "n_blocks"), [*itertools.product([MIXED, DOUBLE], [2, 3, 7]), (MIXED, 600)]
+    ("sizes", "n_blocks"), [*itertools.product([MIXED, DOUBLE], [2, 3, 7]), (MIXED, 50)]
 )
 def test_blocks_of_rows_give_the_counts_of_all_rows(clouds, n_blocks, sizes):
     """Also where float32 is not enough, for the blocks together or for all rows at once."""
