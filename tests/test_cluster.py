@@ -1,5 +1,6 @@
 """A real Dask scheduler and real workers on loopback, started by Dask's own commands."""
 
+import asyncio
 import csv
 import json
 import os
@@ -10,16 +11,21 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from processes import alive_in_session, wait_until
 
+import elmlda
 from elmlda.cli import cli
-from elmlda.cluster import find_scheduler
+from elmlda.cluster import Expected, Offer, find_scheduler, prepare_worker
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores
+from elmlda.settings import DatasetRef
 
 ELMLDA, DASK = (str(Path(sys.executable).with_name(name)) for name in ("elmlda", "dask"))
 TIMED = ("seconds", "crc32")
@@ -35,10 +41,11 @@ catalogue.load_idx_folder = partial(redirect, catalogue.load_idx_folder)
 """
 IMPATIENT = """
 import elmlda.cluster
-elmlda.cluster.CONNECT_SECONDS = 1.0
+elmlda.cluster.CONNECT_SECONDS = elmlda.cluster.NO_WORKER_SECONDS = 1.0
 from elmlda.cli import main
 main()
 """
+DEADLY = "import os, elmlda.cluster\nelmlda.cluster.run_here = lambda *_: os._exit(1)\n"
 ANOTHER_VERSION = "import elmlda\nelmlda.__version__ = '0.0.9'\n"
 
 
@@ -348,6 +355,96 @@ def test_too_little_memory_is_refused(clusters, command, tmp_path):
     cluster.kill(cluster.alive_workers()[0])
 
 
+def test_no_worker_comes_or_one_comes_late(clusters, command, alone, tmp_path):
+    cluster = clusters()
+    for worker in cluster.alive_workers():
+        cluster.kill(worker)
+    words = command(tmp_path / "run", "--cluster", cluster.file)
+    result = subprocess.run(
+        [sys.executable, "-P", "-c", IMPATIENT, *words[1:]], capture_output=True, text=True, timeout=60
+    )
+    warning, error = result.stderr.splitlines()
+    assert result.returncode == 1
+    assert warning.endswith(" has no worker yet: waiting 1 s for one.")
+    assert "no worker that can take a network for 1 s. Start one with dask worker. What was" in error
+
+    with started(words) as process:
+        assert process.stderr.readline().endswith(" has no worker yet: waiting 60 s for one.\n")
+        cluster.add_workers(1)
+        assert process.communicate(timeout=120) == ("", "")
+    assert process.returncode == 0
+    assert rows(tmp_path / "run") == rows(alone)
+
+
+@pytest.mark.slow
+def test_a_network_that_kills_every_worker(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    cluster = DaskCluster(tmp_path)
+    try:
+        cluster.add_workers(3, "--preload", tmp_path / "deadly.py")
+        message = refusal(command(tmp_path / "run", "--cluster", cluster.file))
+    finally:
+        cluster.close()
+    assert ": several workers died one after the other at the same network, most likely " in message
+
+
+# What a worker says of itself, asked in this process
+
+
+class Status(Enum):
+    running = "running"
+    paused = "paused"
+
+
+class FakeWorker:
+    """As much of a Dask worker as is looked at."""
+
+    def __init__(self, memory_limit=None, **resources):
+        self.state = SimpleNamespace(nthreads=1, total_resources=resources)
+        self.memory_manager = SimpleNamespace(memory_limit=memory_limit)
+        self.status = Status.running
+
+    async def set_resources(self, **resources):
+        self.state.total_resources.update(resources)
+
+
+def ask(worker, load=lambda _: SimpleNamespace(name="mine", checksums={"a": "1"}), **versions):
+    ours = {"elmlda": elmlda.__version__, "numpy": np.__version__}
+    expected = Expected({**ours, **versions}, DatasetRef("mine"), load, {"a": "1"})
+    return asyncio.run(prepare_worker(expected, "turn", worker))
+
+
+@pytest.mark.parametrize(
+    ("worker", "memory"),
+    [
+        (FakeWorker(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")),
+        (FakeWorker(10**9), 950_000_000),
+        (FakeWorker(10**9, MEMORY=3 * 10**8), 3 * 10**8),
+    ],
+)
+def test_a_worker_offers_its_memory(worker, memory):
+    assert ask(worker) == Offer(memory)
+    assert worker.state.total_resources == {"MEMORY": memory, "turn": 1}
+    assert worker.status is Status.running
+
+
+def test_a_worker_that_is_not_fit_says_why():
+    def missing(_):
+        raise ElmldaError("mine.csv: cannot be read.")
+
+    def broken(_):
+        raise RuntimeError("no\nidea")
+
+    other = SimpleNamespace(name="mine", checksums={"a": "2"})
+    worker = FakeWorker()
+    assert ask(worker, numpy="1.0") == f"numpy is {np.__version__} there, 1.0 here."
+    assert ask(worker, lambda _: other) == "the data set mine has another content there than here."
+    assert ask(worker, missing) == "mine.csv: cannot be read."
+    assert ask(worker, broken) == "RuntimeError: no."
+    assert worker.state.total_resources == {}
+
+
 # Addresses that lead nowhere
 
 
@@ -372,7 +469,7 @@ def test_no_address(where):
         find_scheduler(where)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"id": 1}'])
+@pytest.mark.parametrize("content", ["", "[]", '{"id": 1}', '{"address": 3}', '{"address": "nowhere"}'])
 def test_a_file_that_is_no_scheduler_file(tmp_path, content):
     path = tmp_path / "scheduler.json"
     path.write_text(content)

@@ -135,6 +135,10 @@ def test_files_that_are_no_digits(tmp_path):
         Image.new("L", (40, 40), value).save(tmp_path / "blank.png")
         message = refusal("blank.png", (tmp_path / "blank.png").read_bytes())
         assert message.endswith("no digit found: the image is all of one grey.")
+    for value in (-3.0, float("nan")):
+        Image.fromarray(np.full((9, 9), value, np.float32)).save(tmp_path / "odd.tiff")
+        message = refusal("odd.tiff", (tmp_path / "odd.tiff").read_bytes())
+        assert message.endswith("pixels that are negative or no numbers.")
     Image.new("L", (1, 1), 3).save(tmp_path / "one.png")
     assert "no digit" in refusal("one.png", (tmp_path / "one.png").read_bytes())
 

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,6 +157,30 @@ def rewrite(path, change):
     np.savez(path, **{**arrays, "about": np.array(json.dumps(about))})
 
 
+def add(arrays, about, **more):
+    """An array of which the description knows."""
+    arrays.update(more)
+    about["arrays"] = sorted(arrays)
+
+
+def test_networks_of_different_inputs(make_model, make_dataset, tmp_path):
+    path, model, train = tmp_path / "m.npz", make_model(2), make_dataset().train
+    recipe = replace(model.networks[1].recipe, n_inputs=5)
+    other = train_network(recipe, train.inputs[:, :5], train.labels, 1.0, model.priors, 3)
+    write_model(path, replace(model, networks=(model.networks[0], other)))
+    with pytest.raises(ElmldaError, match="the networks do not have the same inputs"):
+        read_model(path)
+
+
+def test_a_description_that_is_too_deep(make_model, tmp_path):
+    path = tmp_path / "m.npz"
+    write_model(path, make_model())
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    np.savez(path, **{**arrays, "about": np.array("[" * 100_000)})
+    assert refusal(path).startswith(("damaged (", "not a model"))
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -170,6 +195,19 @@ def rewrite(path, change):
         (lambda arrays, about: arrays.update(classes=np.arange(4)), "do not fit the classes"),
         (lambda arrays, about: arrays.pop("explained"), "explained"),
         (lambda arrays, about: arrays.update(class_counts=np.zeros(0, int)), "shape"),
+        (
+            lambda arrays, about: arrays.update(class_counts=np.array([1, -2, 3])),
+            "class counts of shape",
+        ),
+        (lambda arrays, about: about.update(image_shape=[5, 5]), "images of .5, 5., 6 inputs"),
+        (
+            lambda arrays, about: add(arrays, about, feature_names=np.array(["a"])),
+            "feature names of shape",
+        ),
+        (
+            lambda arrays, about: add(arrays, about, offsets=np.zeros(6)),
+            "half of the scaling is missing",
+        ),
         (
             lambda arrays, about: arrays["output_weights"].__setitem__((0, 0, 0), np.nan),
             "output weights of shape",

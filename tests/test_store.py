@@ -8,14 +8,26 @@ import signal
 import stat
 import subprocess
 import sys
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from elmlda.errors import ElmldaError
-from elmlda.store import LOCK, MANIFEST, RecordFile, Run, read_manifest, unique, write_atomically
+from elmlda.store import (
+    LOCK,
+    MANIFEST,
+    PosteriorStore,
+    RecordFile,
+    Run,
+    UntrustedPosteriorsWarning,
+    read_manifest,
+    unique,
+    write_atomically,
+)
 
 
 @dataclass(frozen=True)
@@ -192,6 +204,25 @@ def test_a_changed_digit_is_found(file):
 def test_a_line_that_elmlda_would_not_write(file, line):
     file.path.write_text(f"repeat,share,label\n{line}\n")
     assert "not written as elmlda writes" in refusal(file.read)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("x,0.5,mixed", "invalid literal"),
+        ("1,0.2.5,mixed", "could not convert"),
+        ("1,0.5", "zip"),
+        ("1,0.5,mixed,more", "zip"),
+        ('1,0.5,"mixed', "not written as elmlda writes"),
+        ("1,0.5,\N{REPLACEMENT CHARACTER}", "not UTF-8"),
+    ],
+)
+def test_a_line_with_a_check_that_fits_is_not_trusted_for_that(file, line, why):
+    check = f"{zlib.crc32(line.encode()):08x}"
+    file.path.write_text(f"repeat,share,label,crc32\n{line},{check}\n", encoding="utf-8")
+    message = refusal(file.read)
+    assert message.startswith(f"{file.path}, line 2: ")
+    assert why in message
 
 
 def test_what_cannot_be_read_is_named(file):
@@ -402,11 +433,11 @@ def test_an_experiments_own_settings_must_agree(tmp_path):
     assert "was made with n 20; this command has n 5." in message
 
 
-def with_section(section):
-    content = (
-        b'{"schema": 1, "run": {"seed": 1, "ridge": 0.0}, "machines": [], "experiments": {"sweep": %b}}'
-    )
-    return pytest.param(content % section, id=section.decode())
+def sound_but_for(**sections):
+    """A manifest from before there were checksums, with sections that are not what they should be."""
+    sound = {"run": {"seed": 1, "ridge": 0.0}, "machines": [], "experiments": {}}
+    content = json.dumps({"schema": 1, "elmlda": "0.1.0", **sound, **sections})
+    return pytest.param(content.encode(), id=json.dumps(sections))
 
 
 @pytest.mark.parametrize(
@@ -419,9 +450,11 @@ def with_section(section):
         b"7",
         b"{}",
         b'{"schema": 1, "run": {}, "machines": []}',
-        b'{"schema": 1, "run": [], "machines": [], "experiments": {}}',
-        with_section(b"3"),
-        with_section(b'{"repeats": "x"}'),
+        sound_but_for(run=[]),
+        sound_but_for(machines={}),
+        sound_but_for(experiments=3),
+        sound_but_for(experiments={"sweep": 3}),
+        sound_but_for(experiments={"sweep": {"repeats": "x"}}),
     ],
 )
 def test_what_is_no_manifest_is_refused(tmp_path, content):
@@ -480,6 +513,87 @@ def test_records_without_a_manifest_are_refused_by_every_experiment(tmp_path):
         run.records("sweep.csv", Row).append(ROWS)
     (tmp_path / MANIFEST).unlink()
     assert "sweep.csv" in refusal(enter, open_run(tmp_path, "ensemble", identity={"seed": 2}))
+
+
+def test_what_a_killed_process_left_is_cleared_away(tmp_path):
+    enter(open_run(tmp_path))
+    (tmp_path / ".elmlda-1").write_text("half")
+    (tmp_path / "posteriors").mkdir()
+    (tmp_path / "posteriors/.elmlda-2").write_text("half")
+    enter(open_run(tmp_path))
+    assert {path.name for path in tmp_path.rglob("*")} == {LOCK, MANIFEST, "posteriors"}
+
+
+def test_records_that_something_else_changes_during_the_run(tmp_path):
+    with open_run(tmp_path) as run:
+        file = run.records("rows.csv", Row)
+        file.append(ROWS[:2])
+        content = file.path.read_bytes()
+        file.path.write_bytes(content + b"more")
+        assert "something else changed or removed it during the run" in refusal(file.append, ROWS[2:])
+        file.path.write_bytes(content)
+        file.append(ROWS[2:])
+    assert file.read() == ROWS
+
+
+def test_a_folder_that_is_replaced_during_the_run(tmp_path):
+    with open_run(tmp_path / "run") as run:
+        file = run.records("rows.csv", Row)
+        (tmp_path / "run").rename(tmp_path / "moved")
+        assert refusal(file.append, ROWS).startswith(f"{tmp_path / 'run' / LOCK}: removed or replaced")
+        enter(open_run(tmp_path / "run"))
+        assert "so another elmlda may be writing there" in refusal(file.append, ROWS)
+    assert not list(tmp_path.rglob("rows.csv"))
+
+
+@pytest.mark.parametrize("name", [LOCK, "rows.csv"])
+def test_a_link_is_not_written_through(tmp_path, name):
+    enter(open_run(tmp_path / "run"))
+    (tmp_path / "run" / name).unlink(missing_ok=True)
+    (tmp_path / "run" / name).symlink_to(tmp_path / "elsewhere")
+
+    def run():
+        with open_run(tmp_path / "run") as run:
+            run.records("rows.csv", Row).append(ROWS)
+
+    assert "a symbolic link" in refusal(run)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_no_room_for_the_lock(tmp_path):
+    with largest_file(0):
+        assert "cannot be written" in refusal(enter, open_run(tmp_path))
+    enter(open_run(tmp_path))
+
+
+POSTERIORS = np.full((3, 2), 0.5, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "changes", "why"),
+    [
+        ((4, 2), {}, "float32 of shape"),
+        ((3, 2), {"posteriors": POSTERIORS.astype(np.float64)}, "float64 of shape"),
+        ((3, 2), {"posteriors": POSTERIORS[::-1] / 2}, "does not have its checksum"),
+        ((3, 2), {"more": np.zeros(200_000, np.uint8)}, "bytes, expected about 24"),
+    ],
+)
+def test_posteriors_must_prove_themselves(tmp_path, shape, changes, why):
+    PosteriorStore(tmp_path, {"seed": 1}, (3, 2)).write((0,), 18, POSTERIORS)
+    (path,) = (tmp_path / "posteriors").iterdir()
+    with np.load(path) as stored:
+        content = dict(stored)
+    np.savez(path, **{**content, **changes})
+    with pytest.warns(UntrustedPosteriorsWarning, match=why):
+        assert PosteriorStore(tmp_path, {"seed": 1}, shape).read((0,), 18) is None
+
+
+def test_posteriors_are_not_written_through_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "posteriors").symlink_to(tmp_path / "elsewhere")
+    store = PosteriorStore(tmp_path, {"seed": 1}, (3, 2))
+    assert "a symbolic link" in refusal(store.write, (0,), 18, POSTERIORS)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_what_is_not_the_runs_own_is_left_alone(tmp_path):

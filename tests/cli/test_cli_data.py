@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 
@@ -54,6 +55,20 @@ def test_own_data_are_intact_as_far_as_one_can_tell(invoke, own):
     assert len(lines) == 4
     assert "600 × 3 × 3" in lines[0]
     assert all(line.startswith("ok ") and "no checksum to compare with" in line for line in lines)
+
+
+def test_own_tables_are_intact_if_they_can_be_read(invoke, refusal, tmp_path):
+    (tmp_path / "pets.csv").write_text("size,kind\n" + "1,cat\n2,cow\n" * 3)
+    x, y = np.zeros((6, 2)), np.arange(6) % 2
+    np.savez(tmp_path / "mine.npz", x_train=x, y_train=y, x_test=x[:4], y_test=y[:4])
+    output = invoke("data", "verify", "pets.csv", "--label", "kind").stdout
+    assert "pets.csv" in output
+    assert "6 × 1, 2 classes" in output
+    assert "6 + 4 × 2, 2 classes" in invoke("data", "verify", "mine.npz").stdout
+    (tmp_path / "pets.csv").write_text("size,kind\n1,cat\n2\n")
+    result = invoke("data", "verify", "pets.csv", "--label", "kind")
+    assert result.exit_code == 1
+    assert "pets.csv" in result.output
 
 
 def test_every_broken_file_is_named(invoke, own):
