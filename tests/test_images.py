@@ -118,6 +118,15 @@ def test_as_is(tmp_path, mnist):
         read(draw(), tmp_path, as_is=True)
 
 
+def test_as_is_but_turned_by_the_camera(tmp_path):
+    """The size counts as it is seen."""
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    Image.new("L", (30, 20), 7).save(tmp_path / "turned.png", exif=turned)
+    with pytest.raises(ElmldaError, match="20 × 30 pixels, the model was trained on 30 × 20"):
+        read_image(tmp_path / "turned.png", (20, 30), as_is=True)
+
+
 def test_files_that_are_no_digits(tmp_path):
     def refusal(name, content):
         (tmp_path / name).write_bytes(content)

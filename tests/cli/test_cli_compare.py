@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from made_up import make_run, sweep_records
 
 ELMLDA = Path(sys.executable).with_name("elmlda")
 SMALL = ("--fanout", "1,2", "--folds", "3", "--repeats", "2", "--threads", "1")
@@ -98,6 +99,29 @@ def test_dry_run_leaves_no_trace(invoke, tmp_path):
     )
     assert "satimage: 2 of 2 networks to be trained, 1 folds" in result.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_dry_run_knows_what_is_there(invoke, refusal):
+    words = "compare", "--dataset", "iris", *SMALL, "--out", "runs"
+    assert invoke(*words, "--quiet").exit_code == 0
+    assert "iris: 0 of 6 networks to be trained" in invoke(*words, "--dry-run").stdout
+    assert "was made with seed 0; this command has seed 1" in refusal(*words, "--seed", 1, "--dry-run")
+
+
+def test_a_comparison_that_is_not_finished_says_so(invoke, tmp_path):
+    words = "compare", "--dataset", "iris", *SMALL, "--out", "runs", "--quiet"
+    assert invoke(*words).exit_code == 0
+    path = tmp_path / "runs/iris/compare.csv"
+    kept = [line for line in path.read_text().splitlines() if not line.startswith("1,2,")]
+    path.write_text("\n".join(kept) + "\n")
+    assert invoke("report", "runs/iris", "--format", "md").exit_code == 0
+    page = (tmp_path / "runs/iris/report.md").read_text()
+    assert "The comparison has 5 of 6 planned networks." in page.replace("\\", "")
+
+
+def test_a_folder_without_comparisons(refusal, tmp_path):
+    make_run(tmp_path / "runs/one", sweep=sweep_records({1: [(7.2, 6.8)]}))
+    assert "neither a run nor a folder of comparisons" in refusal("report", "runs")
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,15 @@ import json
 
 import numpy as np
 import pytest
+from made_up import make_run, sweep_records
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
+from elmlda.errors import ElmldaError
 from elmlda.experiments.tune import TuneRecord, choose
 from elmlda.model_file import read_model
 from elmlda.network import run_network
+from elmlda.report.study import read_study, write_study
 from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
 from elmlda.store import RecordFile
 
@@ -337,6 +340,36 @@ def test_the_studys_report(study, invoke, tmp_path):
     for scheme in INPUT_WEIGHTS:
         assert (folder / "tune" / scheme / "tune.png").exists()
         assert "are best: LDA-ELM gets" in (folder / "tune" / scheme / "report.md").read_text()
+
+
+def test_a_study_on_mnist_stands_beside_others_figures(tmp_path):
+    """The paper's points, and those of McDonnell et al., which are of 28 × 28 images."""
+    rates = {1: [(3.3, 3.2)] * 2, 10: [(1.2, 1.1)] * 2}
+    for scheme in ("constrained", "receptive-field-constrained"):
+        run = {"input_weights": scheme, "weight_norm": 1.0, "ridge": 1.0}
+        make_run(tmp_path / scheme, run=run, sweep=sweep_records(rates))
+    study = read_study(tmp_path)
+    _, paths = write_study(tmp_path, study, ("figures", "md"))
+    assert [path.name for path in paths] == ["schemes.png", "schemes.svg", "report.md"]
+    drawn = (tmp_path / "schemes.svg").read_text()
+    assert "LDA-ELM, the paper" in drawn
+    assert "PI-ELM, McDonnell et al." in drawn
+    page = (tmp_path / "report.md").read_text()
+    assert "What was chosen on held-out samples" not in page, "there was no tuning"
+
+
+def test_a_study_is_of_one_data_set(tmp_path):
+    for scheme, name in (("uniform", "mnist"), ("constrained", "digits")):
+        run = {"input_weights": scheme, "dataset": name}
+        make_run(tmp_path / scheme, run=run, sweep=sweep_records({1: [(3.0, 2.9)]}))
+    with pytest.raises(ElmldaError, match=r"runs of several data sets \(.*mnist"):
+        write_study(tmp_path, read_study(tmp_path), ("md",))
+
+
+def test_ridges_that_float32_is_not_enough_for(tune):
+    """The whole network is computed again in double, and its records say so."""
+    records, _ = tune("--weight-norm", "0.001", "--ridge", "1e-12,1", "--repeats", 1)
+    assert {record.precision for record in records} == {"double"}
 
 
 def test_some_schemes_only(study, tmp_path):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,16 @@ from matplotlib import image
 from elmlda import paper
 from elmlda.datasets import load_dataset
 from elmlda.experiments.ensemble import MistakeRecord
+from elmlda.report.claims import Verdict
+from elmlda.report.page import describe_machine, summarise
+from elmlda.report.provenance import find_gaps
 from elmlda.report.records import count_confusion, read_run
 from elmlda.report.run_report import write_report
 
 RATES = {1: [(7.2, 6.9), (7.1, 6.8), (7.3, 6.7)], 2: [(5.2, 5.0)] * 3, 11: [(2.5, 2.6), (2.5, 2.4)]}
 SIZES = {1: [2.1, 2.0, 2.2], 2: [1.9, 1.8, 1.85], 20: [1.69, 1.7, 0.05]}
 SECONDS = {1: [(1.0, 1.1, 1.2)] * 3, 11: [(20.0, 20.5, 21.0)]}
+YES, NO, OPEN = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.OPEN
 PLANNED = {
     "sweep": {"repeats": 3, "n_hidden": [784, 1568, 8624]},
     "ensemble": {"repeats": 3, "combine": ["mean"], "n": 20, "n_hidden": 15680},
@@ -236,6 +241,52 @@ def test_figures_are_readable_at_column_width(full):
         pixels = image.imread(full.run.folder / f"{name}.png")
         assert pixels.shape[1] >= 1000
         assert np.ptp(pixels[..., :3]) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected", "tone"),
+    [
+        ([YES, YES], "Reproduced: all 2 statements of the paper hold.", "good"),
+        (
+            [YES, OPEN],
+            "Not decided yet: 1 of the paper's 2 statements reproduced, none refuted",
+            "open",
+        ),
+        (
+            [YES, NO, OPEN],
+            "Not reproduced in part: 1 of the paper's 3 statements failed, 1 repr",
+            "bad",
+        ),
+    ],
+)
+def test_the_verdict_on_the_whole(full, verdicts, expected, tone):
+    statements = [claim for claim in full.claims if not claim.is_cell][: len(verdicts)]
+    judged = [replace(claim, verdict=v) for claim, v in zip(statements, verdicts, strict=True)]
+    cell = next(claim for claim in full.claims if claim.is_cell)
+    found, found_tone = summarise(full.run, [*judged, replace(cell, verdict=NO)])
+    assert found.startswith(expected)
+    assert found_tone == tone
+
+
+def test_a_sweep_as_large_as_the_papers_lacks_nothing(tmp_path):
+    rates = {fanout: [(2.0, 1.9)] * 200 for fanout in range(1, 21)}
+    planned = {"sweep": {"repeats": 200, "n_hidden": [784 * fanout for fanout in rates]}}
+    run = read_run(make_run(tmp_path / "run", experiments=planned, sweep=sweep_records(rates)))
+    assert not [gap for gap in find_gaps(run) if "repeat" in gap or "Fan-outs" in gap]
+
+
+def test_data_that_went_away_do_not_stop_a_report(records, tmp_path):
+    """Fetched once, and not here any more."""
+    run = {"dataset": "kmnist", "sha256": {"a": "b"}}
+    made = make_run(
+        tmp_path / "run", run=run, ensemble=records["ensemble"], mistakes=records["mistakes"]
+    )
+    assert read_run(made).source is None
+    assert write_report(made, ("md",)).paths
+
+
+def test_a_machine_from_another_hand():
+    assert describe_machine("a laptop") == "a laptop"
 
 
 def test_confusion_counts():
