@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from elmlda.blas import multiply
+from elmlda.datasets import Dataset
 from elmlda.hidden import UNITS_PER_DRAW
 
 BASE_BYTES = 76_000_000
@@ -31,6 +32,11 @@ class Problem:
     n_inputs: int
     n_classes: int
     sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, dataset: Dataset, sizes: tuple[int, ...]) -> Problem:
+        counts = len(dataset.train.labels), len(dataset.test.labels)
+        return cls(*counts, dataset.n_inputs, dataset.n_classes, sizes)
 
     @property
     def n_hidden(self) -> int:

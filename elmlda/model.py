@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -202,16 +203,15 @@ def begin_training(
 
     In double if mixed precision is not enough.
     """
-    for attempt in (recipe, replace(recipe, settings=recipe.settings.in_double())):
-        trainer = Trainer(attempt, n_classes, inputs, labels)
+
+    def train(recipe: Recipe) -> tuple[Trainer, Network]:
+        trainer = Trainer(recipe, n_classes, inputs, labels)
         trainer.add(inputs, labels, chunk)
-        try:
-            return trainer, trainer.solve(ridge, priors)
-        except LostPrecisionError:
-            if attempt.precision == "double":
-                raise
-            del trainer
-    raise AssertionError("unreachable")
+        return trainer, trainer.solve(ridge, priors)
+
+    with suppress(LostPrecisionError):
+        return train(recipe)
+    return train(replace(recipe, settings=recipe.settings.in_double()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.arrays import FloatArray, IntArray, Rows
+from elmlda.cost import Problem, predict_peak_bytes
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.evaluate import count_errors, posteriors, round_posteriors
 from elmlda.hidden import HiddenLayer
 from elmlda.input_weights import InputSpace, draw_weights
+from elmlda.machine import available_memory, held_memory
 from elmlda.settings import (
     DatasetRef,
     NetworkJob,
@@ -110,6 +112,7 @@ def run_network(
         with suppress(LostPrecisionError):
             scores = _train_and_score(dataset, rng, sizes, settings, resources, methods, watch)
         if scores is None:
+            _require_room_for_double(dataset, sizes, resources)
             settings = settings.in_double()
             scores = _train_and_score(dataset, before, sizes, settings, resources, methods, watch)
         result = _count(dataset, sizes, scores, settings.precision, methods, watch)
@@ -190,6 +193,22 @@ def _train_and_score(
     pi = solve_pi(statistics, sizes, settings.ridge, watch)
     del statistics
     return _score(dataset, layer, pi, settings, resources, methods, watch)
+
+
+def _require_room_for_double(dataset: Dataset, sizes: tuple[int, ...], resources: Resources) -> None:
+    """Refuse what was asked for in less memory than it turns out to take."""
+    available = available_memory()
+    if available is None:
+        return
+    inputs = dataset.train.nbytes + dataset.test.nbytes
+    needed = predict_peak_bytes(Problem.of(dataset, sizes), resources.chunk, 8, inputs)
+    free = available + held_memory()
+    if needed > free:
+        raise ElmldaError(
+            f"float32 is not enough for {sizes[-1]:,} hidden units here, and in double precision they "
+            f"need {needed / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free. "
+            "Use a larger --ridge, fewer hidden units or a smaller --chunk; what was recorded is safe."
+        )
 
 
 def draw_layer(

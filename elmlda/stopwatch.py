@@ -22,7 +22,3 @@ class Stopwatch:
             yield
         finally:
             self.parts[name] += time.perf_counter() - start
-
-    @property
-    def seconds(self) -> float:
-        return sum(self.parts.values())

@@ -22,6 +22,7 @@ from processes import alive_in_session, wait_until
 
 import elmlda
 from elmlda.cli import cli
+from elmlda.cli.run import find_anywhere
 from elmlda.cluster import Expected, Offer, find_scheduler, prepare_worker
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores
@@ -455,6 +456,13 @@ def test_nobody_listens(command, tmp_path):
         words = command(tmp_path / "run", "--cluster", address)
         message = refusal([sys.executable, "-P", "-c", IMPATIENT, *words[1:]])
     assert message.startswith(f"{address}: the Dask scheduler cannot be reached: ")
+
+
+def test_own_files_are_found_from_another_folder():
+    here = Path.cwd()
+    assert find_anywhere(DatasetRef("mine.csv", None, "kind")).name == str(here / "mine.csv")
+    assert find_anywhere(DatasetRef("mnist")) == DatasetRef("mnist")
+    assert find_anywhere(DatasetRef("own", Path("data"))).data_dir == here / "data"
 
 
 def test_jobs_and_threads_are_the_workers_own_matter(command, tmp_path):

@@ -117,6 +117,13 @@ def test_weights_within_a_field_are_uniform(space):
     assert counts.max() < 1.1 * counts.mean()
 
 
+def test_samples_that_do_not_differ_are_passed_over():
+    samples = np.zeros((40, 3))
+    samples[39] = 1, 2, 2
+    found = draw(InputSpace(3, None, samples, np.arange(40) % 2), "constrained", 5, weight_norm=3.0)
+    np.testing.assert_allclose(np.abs(found.T), [[1, 2, 2]] * 5)
+
+
 @pytest.mark.parametrize("scheme", CONSTRAINED)
 def test_constrained_weights_are_differences_of_two_classes(space, scheme):
     """Each unit is parallel, where it sees, to the difference of two samples of different classes."""

@@ -1,5 +1,6 @@
 import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from elmlda import machine
+from elmlda.benchmark import measure_peak_bytes
 from elmlda.machine import available_memory, count_cores, held_memory
 
 GB = 10**9
@@ -154,12 +156,19 @@ def test_held_memory_is_the_resident_one():
     assert held_memory() == pytest.approx(resident, rel=0.1)
 
 
-def test_held_memory_without_proc(monkeypatch):
+def test_without_proc(monkeypatch):
     def missing(*args, **kwargs):
         raise FileNotFoundError
 
     monkeypatch.setattr(Path, "read_text", missing)
     assert held_memory() == 0
+    assert machine._cpu_name()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    assert measure_peak_bytes() == pytest.approx(peak, rel=0.1)
+    monkeypatch.setattr(Path, "read_text", lambda *args, **kwargs: "nothing: 0\n")
+    assert machine._cpu_name()
+    assert machine._system_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert measure_peak_bytes() == pytest.approx(peak, rel=0.1)
 
 
 # Real limits

@@ -1,5 +1,6 @@
 """Whole networks: on MNIST against the reference counts, on small data against literal equations."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -286,6 +287,26 @@ def test_mixed_that_is_not_enough_is_computed_in_double_and_said(make_dataset):
     statistics = accumulate_statistics(layer, dataset.train.inputs, dataset.train.labels, 3, 100)
     with pytest.raises(LostPrecisionError):
         solve_pi(statistics, (3, 8))
+
+
+def test_test_samples_that_are_too_large_for_float32_are_scored_in_double(make_dataset):
+    dataset = make_dataset()
+    far = replace(dataset.test, inputs=1e39 * dataset.test.inputs)
+    settings = NetworkSettings(activation="relu", ridge=1.0)
+    found = run_network(replace(dataset, test=far), np.random.default_rng(0), (20,), settings)
+    assert found.precision == "double"
+
+
+def test_double_that_does_not_fit_is_refused(make_dataset, monkeypatch):
+    """The prediction that the run began with was for float32."""
+    dataset, settings = make_dataset(n_inputs=5), NetworkSettings(input_scale=0.05)
+    for free, held in ((10**7, 0), (0, 10**7)):
+        monkeypatch.setattr(network, "available_memory", lambda free=free: free)
+        monkeypatch.setattr(network, "held_memory", lambda held=held: held)
+        with pytest.raises(ElmldaError, match=r"need 0\.08 GB of memory, 0\.01 GB are free\. Use a"):
+            run_network(dataset, np.random.default_rng(2), (3, 8), settings)
+    monkeypatch.setattr(network, "available_memory", lambda: None)
+    assert run_network(dataset, np.random.default_rng(2), (3, 8), settings).precision == "double"
 
 
 def test_mixed_that_is_enough_stays_mixed(make_dataset):

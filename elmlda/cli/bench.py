@@ -32,8 +32,6 @@ class Contestants(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     ) -> tuple[str, ...]:
         from elmlda.benchmark import CONTESTANTS
 
-        if isinstance(value, tuple):
-            return value
         names = {"all": CONTESTANTS, "none": ()}.get(value, tuple(value.split(",")))
         for name in names:
             if name not in CONTESTANTS:

@@ -211,16 +211,16 @@ def _peak_bytes(
     source: Dataset | Table, plan: ComparePlan, n_hidden: int, chunk: int, jobs: int
 ) -> int:
     """Memory that networks up to that size take, so many at a time."""
-    from elmlda.cli.run import count_bytes, hidden_itemsize
+    from elmlda.cli.run import hidden_itemsize
     from elmlda.cost import Problem, predict_peak_bytes, predict_ridge_bytes, predict_total_bytes
     from elmlda.datasets.dataset import Dataset
     from elmlda.experiments.compare import smallest_training_part
 
     n_train = smallest_training_part(source, plan.n_folds)
     if isinstance(source, Dataset):
-        inputs, copies, n_test = count_bytes(source.train, source.test), 0, len(source.test.labels)
+        inputs, copies, n_test = source.train.nbytes + source.test.nbytes, 0, len(source.test.labels)
     else:
-        inputs, n_test = count_bytes(source.samples), source.n_samples - n_train
+        inputs, n_test = source.samples.nbytes, source.n_samples - n_train
         copies = 8 * source.n_samples * source.n_inputs  # of the parts, standardised
     sizes = sorted({n_hidden, *(n for some in plan.sizes.values() for n in some if n < n_hidden)})
     itemsize = hidden_itemsize(plan.settings)

@@ -32,10 +32,10 @@ class Ranges(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
         try:
-            return parse_ranges(",".join(map(str, value)) if isinstance(value, list) else str(value))
+            return parse_ranges(
+                ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            )
         except (ElmldaError, ValueError) as error:  # ValueError: thousands of digits
             self.fail(str(error), param, ctx)
 
@@ -48,9 +48,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        words = value if isinstance(value, list) else str(value).split(",")
+        words = value if isinstance(value, list | tuple) else str(value).split(",")
         try:
             # As records keep them, so that they are found again.
             numbers = {float(f"{float(word):.6g}") for word in words}

@@ -25,7 +25,6 @@ from elmlda.cost import (
 )
 from elmlda.datasets import Dataset, find_info
 from elmlda.datasets.catalogue import MNIST_SHA256
-from elmlda.datasets.dataset import Split
 from elmlda.errors import ElmldaError
 from elmlda.execute import Place
 from elmlda.input_weights import InputSpace
@@ -95,9 +94,7 @@ class Setup:
         return resolve_priors(self.settings.priors, counts)
 
     def problem(self, sizes: tuple[int, ...]) -> Problem:
-        data = self.dataset
-        counts = len(data.train.labels), len(data.test.labels), data.n_inputs, data.n_classes
-        return Problem(*counts, sizes)
+        return Problem.of(self.dataset, sizes)
 
 
 def prepare(options: dict[str, Any]) -> Setup:
@@ -245,7 +242,7 @@ def peak_bytes(setup: Setup, sizes: tuple[int, ...]) -> int:
     """Memory that the run takes at its peak: all its processes together, or one worker."""
     data, resources = setup.dataset, setup.resources
     itemsize = hidden_itemsize(setup.settings)
-    inputs = count_bytes(data.train, data.test)
+    inputs = data.train.nbytes + data.test.nbytes
     one = predict_peak_bytes(setup.problem(sizes), resources.chunk, itemsize, inputs)
     # Partial Gram matrices that wait for another to be merged with.
     waiting = (setup.n_blocks - 1).bit_length() * itemsize * sizes[-1] ** 2
@@ -255,11 +252,6 @@ def peak_bytes(setup: Setup, sizes: tuple[int, ...]) -> int:
 def hidden_itemsize(settings: NetworkSettings) -> int:
     """Bytes of one hidden output."""
     return HIDDEN_DTYPES[settings.precision]().itemsize
-
-
-def count_bytes(*parts: Split) -> int:
-    """Memory of samples and their labels."""
-    return sum(part.inputs.nbytes + part.labels.nbytes for part in parts)
 
 
 def describe_plan(setup: Setup, jobs: Sequence[NetworkJob], n_recorded: int) -> list[str]:

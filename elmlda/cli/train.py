@@ -137,7 +137,7 @@ def _peak_bytes(setup: Setup, n_hidden: int, n_networks: int, chooses_ridge: boo
     data, itemsize = setup.dataset, runs.hidden_itemsize(setup.settings)
     needed = runs.peak_bytes(setup, (n_hidden,))
     if chooses_ridge:
-        inputs = runs.count_bytes(data.train, data.test)
+        inputs = data.train.nbytes + data.test.nbytes
         ridge = predict_ridge_bytes(setup.problem((n_hidden,)), itemsize, inputs)
         needed = max(needed, setup.n_processes * ridge)
     one_trained = n_hidden * (itemsize * data.n_inputs + 8 * data.n_classes)

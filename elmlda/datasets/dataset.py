@@ -38,6 +38,11 @@ class Split:
         """The samples with these indices, in their order."""
         return Split(self.inputs[rows], self.labels[rows])
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the samples and their labels."""
+        return self.inputs.nbytes + self.labels.nbytes
+
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -263,6 +263,12 @@ def test_a_header_that_lies(tmp_path, header):
     assert refusal(path).startswith(", x: not a sound .npz file: ")
 
 
+def test_a_format_of_arrays_that_numbers_need_not(tmp_path):
+    content = b"\x93NUMPY\3\0" + npy_bytes("{}", b"")[8:]
+    path = zip_of(tmp_path / "x.npz", {"x.npy": content, "y.npy": b""})
+    assert "format 3.0 of arrays, expected 1.0 or 2.0" in refusal(path)
+
+
 def test_what_does_not_fit_in_memory(write, monkeypatch):
     monkeypatch.setattr(array_file, "available_memory", lambda: 200)
     assert refusal(write(**GOOD)).startswith(", x_train: 288 bytes, expected at most the 200 bytes of ")

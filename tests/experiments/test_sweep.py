@@ -185,6 +185,10 @@ def test_designs_and_seeds_give_other_networks(clouds):
 # Rows in blocks
 
 
+def test_no_jobs_need_no_workers():
+    assert list(run_sweep([], N_INPUTS, 1, 2)) == []
+
+
 @pytest.mark.parametrize(
     ("sizes", "n_blocks"), [*itertools.product([MIXED, DOUBLE], [2, 3, 7]), (MIXED, 50)]
 )
