@@ -68,10 +68,8 @@ def normalise_digit(grey: FloatArray, shape: tuple[int, int] = (28, 28)) -> NDAr
 
 
 def _read_grey(path: Path, shape: tuple[int, int], as_is: bool) -> FloatArray:
-    try:
-        from PIL import Image, ImageOps, UnidentifiedImageError
-    except ImportError as error:
-        raise ElmldaError(f"{path}: images need Pillow: pip install pillow.") from error
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of its size, and of what beside the pixels is damaged

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from processes import alive_in_session, wait_until
+from processes import alive_in_session, unmeasured, wait_until
 
 import elmlda
 from elmlda.cli import cli
@@ -92,6 +92,7 @@ class DaskCluster:
                 stdout=output,
                 stderr=output,
                 cwd=self.folder,
+                env=unmeasured(),
                 start_new_session=True,
             )
         self.processes.append(process)

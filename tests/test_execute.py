@@ -18,12 +18,12 @@ import pytest
 from processes import alive_in_session, wait_until, workers_in_session
 
 from elmlda.errors import ElmldaError
-from elmlda.execute import execute
+from elmlda.execute import _merge_tree, execute
 from elmlda.ranges import parse_ranges
 
 SESSION = """
 import time
-from elmlda.execute import execute
+from elmlda.execute import _merge_tree, execute
 for job, _ in execute(time.sleep, [0.0, 0.0, 60.0, 60.0], 2):
     print(job, flush=True)
 """
@@ -158,3 +158,9 @@ def test_workers_leave_signals_to_their_parent_from_their_first_moment():
     deaf_to = int(masks["SigBlk"], 16) | int(masks["SigIgn"], 16)
     for number in (signal.SIGINT, signal.SIGTERM):
         assert deaf_to & 1 << (number - 1), number.name
+
+
+def test_parts_that_are_missing_are_not_made_up():
+    assert _merge_tree([(2, "c"), (0, "a"), (1, "b")], 3, str.__add__) == "abc"
+    with pytest.raises(ValueError, match="fewer than 3 parts"):
+        _merge_tree([(0, "a"), (2, "c")], 3, str.__add__)

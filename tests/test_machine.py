@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import unmeasured
 
 from elmlda import machine
 from elmlda.benchmark import measure_peak_bytes
@@ -178,7 +179,7 @@ def elmlda(limit, *arguments):
     """Run it in a process that a line of shell has limited."""
     command = [sys.executable, "-c", "from elmlda.cli import main; main()", *map(str, arguments)]
     limited = ["sh", "-c", f'{limit} && exec "$@"', "sh", *command]
-    return subprocess.run(limited, capture_output=True, text=True, timeout=240)
+    return subprocess.run(limited, capture_output=True, text=True, timeout=240, env=unmeasured())
 
 
 def largest_that_fits(message):

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import alive_in_session
+from processes import alive_in_session, unmeasured
 
 from elmlda.cli import run as runs
 from elmlda.machine import count_cores
@@ -37,7 +37,7 @@ def measure(folder, *arguments):
     """
     command = [str(ELMLDA), *arguments, "--quiet"]
     peaks: dict[int, tuple[int, int]] = {}
-    with subprocess.Popen(command, cwd=folder, start_new_session=True) as process:
+    with subprocess.Popen(command, cwd=folder, env=unmeasured(), start_new_session=True) as process:
         while process.poll() is None:
             for pid in alive_in_session(process.pid):
                 try:

@@ -37,6 +37,12 @@ def read_rows(path):
     return list(csv.DictReader(Path(path).read_text().splitlines()))
 
 
+def test_a_message_ends_somewhere(refusal):
+    """Whatever a file has put into it."""
+    Path("long.csv").write_text("size," + ",".join(f"column{i}" for i in range(100_000)) + "\n")
+    assert len(refusal("data", "info", "long.csv", "--label", "kind")) < 2100
+
+
 SWEEP = ("sweep", "--quiet", "--repeats", 1, "--fanout", "1-2", "--out", "run", "--dataset", "x.npz")
 
 

@@ -1,7 +1,9 @@
 """Sets that are fetched: from mirrors on this machine, from folders, and without any network."""
 
+import errno
 import gzip
 import hashlib
+import shutil
 import socket
 import struct
 import threading
@@ -12,12 +14,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import requests
 from click.testing import CliRunner
 
 from elmlda.cli import cli
 from elmlda.datasets import catalogue, load_dataset, verify_dataset
 from elmlda.datasets.idx_folder import PARTS
-from elmlda.datasets.remote_sets import FASHION_MNIST, KMNIST, RemoteFile, find_data_folder
+from elmlda.datasets.remote_sets import (
+    FASHION_MNIST,
+    KMNIST,
+    RemoteFile,
+    _explain_failure,
+    find_data_folder,
+)
 from elmlda.errors import ElmldaError
 
 NAMES = {part: file.name for part, file in KMNIST.files.items()}
@@ -295,6 +304,22 @@ def test_another_form_of_the_same_content(make, source, form):
     tiny.fetch(source)
     assert load_dataset("tiny").n_inputs == 4
     assert all(line.endswith(": already here") for line in tiny.fetch())
+
+
+def test_a_copy_that_fails_leaves_nothing(make, source, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    tiny = make()
+    monkeypatch.setattr(shutil, "copyfileobj", fail)
+    result = run("data", "fetch", "tiny", "--from", source)
+    assert result.exit_code == 1
+    assert "cannot be written: No space left on device. Set ELMLDA_DATA to a folder" in result.stderr
+    assert names_in(tiny.folder) == []
+
+
+def test_a_mirror_with_a_certificate_of_its_own():
+    assert _explain_failure(requests.exceptions.SSLError()) == "its certificate is not trusted"
 
 
 def test_other_content_is_not_copied(make, source):

@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import unmeasured
 
 EXAMPLES = Path(__file__).parents[2] / "scripts" / "examples"
 
 
 def run(name):
     command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=unmeasured())
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout.splitlines()
 

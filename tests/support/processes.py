@@ -1,5 +1,6 @@
 """Looking at other processes, by /proc."""
 
+import os
 import time
 from pathlib import Path
 
@@ -35,3 +36,8 @@ def wait_until(condition, seconds=300):
     while not condition():
         assert time.monotonic() < end, "took too long"
         time.sleep(0.002)
+
+
+def unmeasured():
+    """The environment of processes whose coverage is not asked for: they start faster, and smaller."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
