@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from elmlda import network
 from elmlda.errors import ElmldaError
 from elmlda.evaluate import combine_posteriors, require_posteriors
 from elmlda.store import PosteriorStore
@@ -37,10 +38,17 @@ def read_rows(path):
     return list(csv.DictReader(Path(path).read_text().splitlines()))
 
 
-def test_a_message_ends_somewhere(refusal):
-    """Whatever a file has put into it."""
-    Path("long.csv").write_text("size," + ",".join(f"column{i}" for i in range(100_000)) + "\n")
-    assert len(refusal("data", "info", "long.csv", "--label", "kind")) < 2100
+def test_a_message_is_one_line_that_ends_somewhere(refusal, monkeypatch):
+    """Whatever a file has put into it, nothing in it is an order to the terminal."""
+
+    def fail(*_):
+        raise ElmldaError("first\n\x1b[31m\u202e" + "x" * 9000 + "last")
+
+    monkeypatch.setattr(network, "load_dataset", fail)
+    message = refusal("sweep", "--dataset", "iris")
+    assert message.startswith(r"first \x1b[31m\u202exxx")
+    assert message.endswith("xxlast")
+    assert len(message) < 2100
 
 
 SWEEP = ("sweep", "--quiet", "--repeats", 1, "--fanout", "1-2", "--out", "run", "--dataset", "x.npz")

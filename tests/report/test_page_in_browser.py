@@ -41,8 +41,8 @@ def path(tmp_path_factory, mnist):
         run={"activation": EVIL},
         experiments={"ensemble": {"n": 20, "n_hidden": 15680, "repeats": 1}},
         sweep=sweep_records(rates),
-        ensemble=ensemble_records({1: [2.1], 2: [1.9], 20: [1.7]}),
-        mistakes=mistake_records(170, labels=mnist.test.labels),
+        ensemble=ensemble_records({1: [2.1], 2: [1.9], 20: [0.12]}),
+        mistakes=mistake_records(12, labels=mnist.test.labels),
         timing=timing_records({1: [(1.0, 1.1, 1.2)], 20: [(80.0, 80.5, 81.0)]}),
     )
     write_report(folder, ("html",))
