@@ -37,8 +37,7 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
-    NotImplementedError,
-    RuntimeError,
+    RuntimeError,  # also its kind for a compression that zipfile does not know
     ValueError,
     TypeError,
     OverflowError,

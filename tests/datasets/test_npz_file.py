@@ -279,6 +279,16 @@ def test_a_compression_that_numpy_does_not_use(tmp_path):
     assert refusal(path).startswith(", x: not a sound .npz file: ")
 
 
+def test_a_compression_that_nobody_knows(tmp_path):
+    path = zip_of(tmp_path / "x.npz", {"x.npy": b"", "y.npy": b""}, zipfile.ZIP_STORED)
+    content = bytearray(path.read_bytes())
+    for signature, at in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        place = content.index(signature) + at
+        content[place : place + 2] = b"\x63\0"
+    path.write_bytes(content)
+    assert refusal(path).startswith(", x: not a sound .npz file: ")
+
+
 @pytest.mark.parametrize("kind", ["folder", "nothing"])
 def test_what_is_no_file(tmp_path, kind):
     path = tmp_path / "x.npz"
