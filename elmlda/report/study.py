@@ -78,15 +78,7 @@ def tabulate_schemes(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def describe_findings(study: Study, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     """Which kind is best, by how much, and whether LDA still beats PI, in sentences."""
-    common = set.intersection(*(set(table["n_hidden"]) for table in tables.values()))
-    size = max(common, default=0)
-    rates = [
-        (float(table.loc[table["n_hidden"] == size, "lda_error_percent"].iloc[0]), scheme)
-        for scheme, table in tables.items()
-        if size
-    ]
-    listed = (f"{percent:.2f} % ({scheme})" for percent, scheme in sorted(rates))
-    sentences = [f"Test errors of LDA-ELM with {int(size):,} hidden units: {', '.join(listed)}."]
+    sentences = [_describe_rates(tables)]
     sentences += [
         f"An ensemble of {record.size} networks with {scheme} input weights has "
         f"{100 * record.errors / record.n_test:.2f} % ({record.errors} of {record.n_test:,})."
@@ -95,6 +87,20 @@ def describe_findings(study: Study, tables: Mapping[str, pd.DataFrame]) -> list[
         if record.key == run.best_ensemble
     ]
     return sentences + [_describe_advantage(scheme, table) for scheme, table in tables.items()]
+
+
+def _describe_rates(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Every kind's error rate at the largest size that all have, the best first."""
+    by_size = {
+        scheme: table.set_index("n_hidden")["lda_error_percent"] for scheme, table in tables.items()
+    }
+    common = set.intersection(*(set(rates.index) for rates in by_size.values()))
+    if not common:
+        return "No number of hidden units has been run with every kind of input weights yet."
+    size = max(common)
+    rates = sorted((float(rates[size]), scheme) for scheme, rates in by_size.items())
+    listed = ", ".join(f"{percent:.2f} % ({scheme})" for percent, scheme in rates)
+    return f"Test errors of LDA-ELM with {int(size):,} hidden units: {listed}."
 
 
 def _describe_advantage(scheme: str, table: pd.DataFrame) -> str:

@@ -358,6 +358,14 @@ def test_a_study_on_mnist_stands_beside_others_figures(tmp_path):
     assert "What was chosen on held-out samples" not in page, "there was no tuning"
 
 
+def test_a_study_without_a_common_size_says_so(tmp_path):
+    for scheme, fanout in (("uniform", 1), ("constrained", 2)):
+        rates = {fanout: [(3.0, 2.9)]}
+        make_run(tmp_path / scheme, run={"input_weights": scheme}, sweep=sweep_records(rates))
+    finding, _ = write_study(tmp_path, read_study(tmp_path), ("md",))
+    assert finding.startswith("No number of hidden units has been run with every kind")
+
+
 def test_a_study_is_of_one_data_set(tmp_path):
     for scheme, name in (("uniform", "mnist"), ("constrained", "digits")):
         run = {"input_weights": scheme, "dataset": name}
