@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
+from elmlda.version import __version__
+
 if TYPE_CHECKING:
     from elmlda.estimators import ELMClassifier, ELMEnsembleClassifier
-
-__version__ = "0.1.0"
 
 __all__ = ["ELMClassifier", "ELMEnsembleClassifier", "__version__"]
 

@@ -12,12 +12,12 @@ from elmlda.errors import ElmldaError
 ACTIVATION_NAMES = ("tanh", "logistic", "relu", "softsign", "sine")
 PRECISIONS = ("mixed", "double")
 INPUT_WEIGHTS = ("uniform", "constrained", "receptive-field", "receptive-field-constrained")
-"""Schemes that `elmlda.input_weights` draws by; the first is the paper's."""
+"""Schemes that `elmlda.core.input_weights` draws by; the first is the paper's."""
 DESIGNS = ("nested", "independent")
 COMBINATIONS = ("mean", "product", "median", "max", "vote")
 OUTPUTS = ("lda", "pi")
 RULES = ("none", "gcv")
-"""How `compare` chooses the ridge: none as in the paper, or gcv, which `elmlda.ridge` explains."""
+"""How `compare` chooses the ridge: none as in the paper, or gcv, which `elmlda.core.ridge` explains."""
 REPORT_FORMATS = ("csv", "figures", "md", "html")
 DEFAULT_CHUNK = 4000
 LARGEST = 1e300

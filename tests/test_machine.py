@@ -9,7 +9,7 @@ import pytest
 from processes import unmeasured
 
 from elmlda import machine
-from elmlda.benchmark import measure_peak_bytes
+from elmlda.bench.benchmark import measure_peak_bytes
 from elmlda.machine import available_memory, count_cores, held_memory
 
 GB = 10**9

@@ -9,7 +9,6 @@ import warnings
 
 import click
 
-from elmlda import __version__
 from elmlda.cli import stop
 from elmlda.cli.bench import bench
 from elmlda.cli.compare import compare
@@ -23,6 +22,7 @@ from elmlda.cli.timing import timing
 from elmlda.cli.train import train
 from elmlda.cli.tune import tune
 from elmlda.errors import ElmldaError
+from elmlda.version import __version__
 
 NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 LONGEST_MESSAGE = 2000

@@ -16,7 +16,14 @@ from elmlda.ranges import format_ranges
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elmlda.benchmark import Absence, BenchmarkResult, Difference, Measurement, RacePlan, Standing
+    from elmlda.bench.benchmark import (
+        Absence,
+        BenchmarkResult,
+        Difference,
+        Measurement,
+        RacePlan,
+        Standing,
+    )
     from elmlda.cli.run import Setup
 
 DEFAULT_OUT = Path("results/bench")
@@ -30,7 +37,7 @@ class Contestants(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        from elmlda.benchmark import CONTESTANTS
+        from elmlda.bench.benchmark import CONTESTANTS
 
         names = {"all": CONTESTANTS, "none": ()}.get(value, tuple(value.split(",")))
         for name in names:
@@ -89,7 +96,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     (independent), and other libraries. Their error counts must be the nested network's, or the race
     is void. LDA's priors are then the class frequencies. Leave the machine alone meanwhile.
     """
-    from elmlda.benchmark import (
+    from elmlda.bench.benchmark import (
         Absence,
         RacePlan,
         find_differences,
@@ -167,7 +174,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
 
 def _refuse_what_does_not_fit(ctx: click.Context) -> None:
     """Refuse options that exclude each other, before anything is timed."""
-    from elmlda.benchmark import FEWEST_FITTED
+    from elmlda.bench.benchmark import FEWEST_FITTED
 
     options = ctx.params
     fanouts, peer_fanouts = options["fanout"], options["peer_fanouts"]
@@ -209,7 +216,7 @@ def _prepare_folder(folder: Path) -> None:
 
 
 def _grow(setup: Setup, fanouts: tuple[int, ...], folder: Path) -> None:
-    from elmlda.benchmark import nested_sizes, run_growth
+    from elmlda.bench.benchmark import nested_sizes, run_growth
     from elmlda.cli import run as runs
     from elmlda.report.bench_report import write_growth
 
@@ -250,7 +257,7 @@ def format_network(result: BenchmarkResult) -> str:
 
 def format_outcome(outcome: Measurement | Absence) -> str:
     """A line to read while the race is on."""
-    from elmlda.benchmark import Absence
+    from elmlda.bench.benchmark import Absence
 
     where = f"{outcome.contestant:14} fan-out {format_ranges(outcome.fanouts):8}"
     if isinstance(outcome, Absence):

@@ -23,7 +23,7 @@ from elmlda.settings import RULES
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset, Table
-    from elmlda.execute import Place
+    from elmlda.execute.local import Place
     from elmlda.experiments.compare import ComparePlan, CompareRecord
 
 
@@ -111,8 +111,10 @@ def _compare_on(name: str, options: dict[str, Any]) -> None:
     from elmlda.datasets.dataset import Table
     from elmlda.experiments.compare import FILE, CompareRecord, load_job_data, run_compare
     from elmlda.machine import describe_machine
+    from elmlda.runs.manifest import check_same_run, read_manifest
+    from elmlda.runs.records import RecordFile, unique
+    from elmlda.runs.run import Run
     from elmlda.settings import DatasetRef
-    from elmlda.store import RecordFile, Run, check_same_run, read_manifest, unique
 
     ref = DatasetRef(name, options["data_dir"], options["label"])
     load_job_data.cache_clear()
@@ -161,9 +163,9 @@ def _compare_on(name: str, options: dict[str, Any]) -> None:
 
 def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> ComparePlan:
     from elmlda.cli import run as runs
+    from elmlda.core.input_space import InputSpace
     from elmlda.datasets.dataset import Dataset
     from elmlda.experiments.compare import ComparePlan, choose_sizes, smallest_training_part
-    from elmlda.input_weights import InputSpace
     from elmlda.machine import share_cores
     from elmlda.settings import NetworkSettings, Resources
 
@@ -212,9 +214,14 @@ def _peak_bytes(
 ) -> int:
     """Memory that networks up to that size take, so many at a time."""
     from elmlda.cli.run import hidden_itemsize
-    from elmlda.cost import Problem, predict_peak_bytes, predict_ridge_bytes, predict_total_bytes
     from elmlda.datasets.dataset import Dataset
     from elmlda.experiments.compare import smallest_training_part
+    from elmlda.networks.cost import (
+        Problem,
+        predict_peak_bytes,
+        predict_ridge_bytes,
+        predict_total_bytes,
+    )
 
     n_train = smallest_training_part(source, plan.n_folds)
     if isinstance(source, Dataset):
@@ -234,7 +241,7 @@ def _peak_bytes(
 def _choose_place(source: Dataset | Table, plan: ComparePlan, options: dict[str, Any]) -> Place | int:
     if not options["cluster"]:
         return int(options["jobs"])
-    from elmlda.cluster import Cluster
+    from elmlda.execute.cluster import Cluster
     from elmlda.experiments.compare import load_job_data
 
     needed = _peak_bytes(source, plan, _largest(plan), plan.resources.chunk, jobs=1)

@@ -68,7 +68,7 @@ def ensemble(**options: Any) -> None:
         find_missing,
         run_ensemble,
     )
-    from elmlda.store import RecordFile, unique
+    from elmlda.runs.records import RecordFile, unique
 
     setup = runs.prepare(options)
     n_hidden = options["fanout"] * setup.dataset.n_inputs

@@ -12,8 +12,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from elmlda.arrays import FloatArray
-    from elmlda.model import Model
+    from elmlda.core.arrays import FloatArray
+    from elmlda.networks.model import Model
 
 
 @click.command()
@@ -46,8 +46,8 @@ def predict(
     (.png, .jpg). A drawn or photographed digit is brought to MNIST's form: grey, light on dark,
     scaled to fit 20 × 20 and centred by mass in 28 × 28.
     """
-    from elmlda.model_file import read_model
-    from elmlda.samples import Reading, read_samples
+    from elmlda.datasets.samples import Reading, read_samples
+    from elmlda.networks.model_file import read_model
 
     model = read_model(model_file)
     reading = Reading(

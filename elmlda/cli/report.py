@@ -35,7 +35,7 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
     from elmlda.report.comparison import write_summary
     from elmlda.report.run_report import write_report
     from elmlda.report.study import read_study, write_study
-    from elmlda.store import MANIFEST
+    from elmlda.runs.manifest import MANIFEST
 
     wanted = formats or REPORT_FORMATS
     if opens and "html" not in wanted:
@@ -59,7 +59,7 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
 def _find_folders(top: Path) -> list[Path]:
     """All runs, and the folders of comparisons."""
     from elmlda.experiments.compare import FILE
-    from elmlda.store import MANIFEST
+    from elmlda.runs.manifest import MANIFEST
 
     runs = {path.parent for path in top.rglob(MANIFEST)}
     together = {run.parent for run in runs if (run / FILE).exists() and run.parent != top}

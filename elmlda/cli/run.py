@@ -14,24 +14,25 @@ import click
 import numpy as np
 from tqdm import tqdm
 
-from elmlda.arrays import FloatArray
 from elmlda.cli.formats import format_seconds
-from elmlda.cost import (
+from elmlda.core.arrays import FloatArray
+from elmlda.datasets import Dataset, find_info
+from elmlda.datasets.catalogue import MNIST_SHA256
+from elmlda.errors import ElmldaError
+from elmlda.execute.local import Place
+from elmlda.machine import available_memory, count_cores, describe_machine, held_memory, share_cores
+from elmlda.networks.cost import (
     Problem,
     count_operations,
     measure_matmul_speed,
     predict_peak_bytes,
     predict_total_bytes,
 )
-from elmlda.datasets import Dataset, find_info
-from elmlda.datasets.catalogue import MNIST_SHA256
-from elmlda.errors import ElmldaError
-from elmlda.execute import Place
-from elmlda.input_weights import InputSpace
-from elmlda.machine import available_memory, count_cores, describe_machine, held_memory, share_cores
-from elmlda.network import HIDDEN_DTYPES, load_job_data, resolve_priors
+from elmlda.networks.train import HIDDEN_DTYPES, load_job_data, resolve_priors
+from elmlda.runs.manifest import check_same_run, read_manifest
+from elmlda.runs.posteriors import PosteriorStore
+from elmlda.runs.run import Run
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
-from elmlda.store import PosteriorStore, Run, check_same_run, read_manifest
 
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
@@ -126,7 +127,7 @@ def prepare(options: dict[str, Any]) -> Setup:
         options.get("split_rows", 1),
     )
     setup.priors()  # so that wrong ones are refused at once
-    InputSpace.of(dataset).require(settings)
+    dataset.input_space.require(settings)
     return setup
 
 
@@ -190,7 +191,7 @@ def choose_place(setup: Setup, sizes: tuple[int, ...]) -> Place | int:
     """Where networks of these sizes are to run."""
     if not setup.cluster:
         return setup.n_processes
-    from elmlda.cluster import Cluster
+    from elmlda.execute.cluster import Cluster
 
     return Cluster(
         setup.cluster, setup.ref, load_job_data, setup.dataset.checksums, peak_bytes(setup, sizes)

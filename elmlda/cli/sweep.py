@@ -56,7 +56,7 @@ def sweep(ctx: click.Context, /, **options: Any) -> None:
     """
     from elmlda.cli import run as runs
     from elmlda.experiments.sweep import FILE, SweepPlan, SweepRecord, run_sweep
-    from elmlda.store import RecordFile, unique
+    from elmlda.runs.records import RecordFile, unique
 
     setup = runs.prepare(options)
     n_inputs = setup.dataset.n_inputs

@@ -39,7 +39,7 @@ def timing(**options: Any) -> None:
     """
     from elmlda.cli import run as runs
     from elmlda.experiments.timing import FILE, TimingPlan, TimingRecord, run_timing
-    from elmlda.store import RecordFile, unique
+    from elmlda.runs.records import RecordFile, unique
 
     setup = runs.prepare({**options, "jobs": 1})
     n_inputs = setup.dataset.n_inputs

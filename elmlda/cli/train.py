@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elmlda.cli.run import Setup
-    from elmlda.model import Model
+    from elmlda.networks.model import Model
 
 
 class Ridge(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -121,7 +121,7 @@ def train(**options: Any) -> None:
         ),
     )
     model = _train(setup, n_hidden, ridge, options)
-    from elmlda.model_file import write_model
+    from elmlda.networks.model_file import write_model
 
     # The data set's samples are standardised, where they are to be; those that come later are not.
     write_model(path, replace(model, scaling=setup.dataset.scaling))
@@ -132,7 +132,7 @@ def train(**options: Any) -> None:
 def _peak_bytes(setup: Setup, n_hidden: int, n_networks: int, chooses_ridge: bool) -> int:
     """Memory that the training takes at its peak, with the networks that are trained already."""
     from elmlda.cli import run as runs
-    from elmlda.cost import predict_ridge_bytes
+    from elmlda.networks.cost import predict_ridge_bytes
 
     data, itemsize = setup.dataset, runs.hidden_itemsize(setup.settings)
     needed = runs.peak_bytes(setup, (n_hidden,))
@@ -160,8 +160,8 @@ def _train(setup: Setup, n_hidden: int, ridge: float | None, options: dict[str, 
     import numpy as np
 
     from elmlda.cli import run as runs
-    from elmlda.execute import execute
-    from elmlda.model import Model, Recipe, TrainingJob, run_training
+    from elmlda.execute.local import execute
+    from elmlda.networks.model import Model, Recipe, TrainingJob, run_training
 
     data = setup.dataset
     settings = replace(setup.settings, input_scale=setup.settings.input_scale or data.input_scale)

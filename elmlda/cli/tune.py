@@ -81,7 +81,7 @@ def find_choice(options: dict[str, Any]) -> Choice | None:
     """Try what is not recorded yet; the best setting, or None after a dry run."""
     from elmlda.cli import run as runs
     from elmlda.experiments.tune import FILE, TunePlan, TuneRecord, choose, run_tune
-    from elmlda.store import RecordFile, unique
+    from elmlda.runs.records import RecordFile, unique
 
     setup, sizes = _prepare(options)
     n_hidden = options["hidden"] or options["fanout"] * setup.dataset.n_inputs

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmlda.arrays import FloatArray
+from elmlda.core.arrays import FloatArray
 from elmlda.datasets.content import open_content
 from elmlda.datasets.dataset import Split, Table, join_words
 from elmlda.datasets.labels import index_classes

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elmlda.core.input_space import InputSpace
 from elmlda.datasets.scaling import Scaling, standardise
 from elmlda.errors import ElmldaError
 
@@ -170,6 +171,11 @@ class Dataset:
     has_own_split: bool = True
     preparation: dict[str, str] = field(default_factory=dict)
     scaling: Scaling | None = None
+
+    @property
+    def input_space(self) -> InputSpace:
+        """What input weights are drawn for, and may be shaped by: the training samples."""
+        return InputSpace(self.n_inputs, self.image_shape, self.train.inputs, self.train.labels)
 
     @property
     def n_inputs(self) -> int:

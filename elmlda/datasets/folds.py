@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from elmlda.arrays import IntArray
+from elmlda.core.arrays import IntArray
 from elmlda.datasets.dataset import Dataset, Table, join_words
 from elmlda.errors import ElmldaError
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elmlda.arrays import IntArray
+from elmlda.core.arrays import IntArray
 
 
 def index_classes(labels: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:

@@ -20,11 +20,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from elmlda.arrays import FloatArray, IntArray, RealArray, Rows
+from elmlda.core.arrays import FloatArray, IntArray, RealArray, Rows
 from elmlda.errors import ElmldaError
-from elmlda.model import Model, Network, Recipe
-from elmlda.model_file import describe_seed, read_model, read_seed, write_model
-from elmlda.network import resolve_priors
+from elmlda.networks.model import Model, Network, Recipe
+from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
+from elmlda.networks.train import resolve_priors
 from elmlda.settings import NetworkSettings
 
 RandomState = int | np.random.RandomState | np.random.SeedSequence | None

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
-from elmlda.arrays import FloatArray, IntArray
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core.evaluate import posteriors_of_choice
 from elmlda.estimators.base import ELMBase, RandomState, said_in_python, seed_sequence
-from elmlda.evaluate import posteriors_of_choice
-from elmlda.model import Model, Network, Trainer, begin_training
+from elmlda.networks.model import Model, Network, Trainer, begin_training
 from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, OUTPUTS
 
 
@@ -43,7 +43,7 @@ class ELMClassifier(ELMBase):
         outputs lie within ±1): it makes small data well-posed and is lost among MNIST's 60,000.
         "auto" chooses λ by generalised cross-validation from one eigendecomposition of the Gram
         matrix; it takes several times as long, and pays off where samples are fewer than some times
-        the hidden units. The formula is in `elmlda.ridge`.
+        the hidden units. The formula is in `elmlda.core.ridge`.
     priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default=None
         Prior probabilities of the classes, for LDA. None is "uniform", as in the paper;
         "frequencies" are those of the training data (what scikit-learn's LDA does by default).

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
 
-from elmlda.arrays import FloatArray
+from elmlda.core.arrays import FloatArray
 from elmlda.estimators.base import ELMBase, RandomState, require_number, said_in_python, seed_sequence
 from elmlda.estimators.classifier import ELMClassifier
-from elmlda.model import Model, train_network
+from elmlda.networks.model import Model, train_network
 from elmlda.settings import COMBINATIONS, DEFAULT_CHUNK, DEFAULT_RIDGE
 
 
@@ -24,7 +24,7 @@ class ELMEnsembleClassifier(ELMBase):
     n_estimators : int, default=10
         Number of networks.
     combine : {"mean", "product", "median", "max", "vote"}, default="mean"
-        How posteriors are combined: see `elmlda.evaluate.combine_posteriors`. "mean" is the paper's.
+        See `elmlda.core.evaluate.combine_posteriors`. "mean" is the paper's.
     n_jobs : int, default=None
         Networks trained side by side, each in a process. None is 1 unless in a joblib context; -1 is
         as many as there are cores. One network alone uses all cores by itself, so this pays off for

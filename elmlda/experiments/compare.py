@@ -14,16 +14,16 @@ from functools import lru_cache
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from elmlda.core.evaluate import count_errors
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.ridge import choose_ridge
+from elmlda.core.solve import LostPrecisionError, derive_lda, solve_pi
+from elmlda.core.statistics import Statistics
 from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source
-from elmlda.evaluate import count_errors
-from elmlda.execute import Place, execute
-from elmlda.experiments.plausible import require_plausible
-from elmlda.hidden import HiddenLayer
-from elmlda.network import accumulate_statistics, draw_layer, resolve_priors, score_pi
-from elmlda.ridge import choose_ridge
+from elmlda.execute.local import Place, execute
+from elmlda.networks.train import accumulate_statistics, draw_layer, resolve_priors, score_pi
+from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkSettings, Resources
-from elmlda.solve import LostPrecisionError, derive_lda, solve_pi
-from elmlda.statistics import Statistics
 
 FILE = "compare.csv"
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elmlda.arrays import FloatArray, IntArray
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core.evaluate import combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
-from elmlda.evaluate import combine_posteriors, count_errors
-from elmlda.execute import Place, execute
-from elmlda.experiments.plausible import require_plausible
-from elmlda.network import run_job
+from elmlda.execute.local import Place, execute
+from elmlda.networks.train import run_job
+from elmlda.runs.plausible import require_plausible
+from elmlda.runs.posteriors import PosteriorStore
 from elmlda.settings import (
     COMBINATIONS,
     DatasetRef,
@@ -22,7 +23,6 @@ from elmlda.settings import (
     Resources,
     network_key,
 )
-from elmlda.store import PosteriorStore
 
 FILE = "ensemble.csv"
 MISTAKES_FILE = "mistakes.csv"

@@ -6,9 +6,11 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from elmlda.execute import Place, Workers, execute, open_place
-from elmlda.experiments.plausible import require_plausible
-from elmlda.network import NetworkResult, accumulate_block, finish_job, run_job
+from elmlda.core.solve import LostPrecisionError
+from elmlda.core.statistics import Statistics
+from elmlda.execute.local import Place, Workers, execute, open_place
+from elmlda.networks.train import NetworkResult, accumulate_block, finish_job, run_job
+from elmlda.runs.plausible import require_plausible
 from elmlda.settings import (
     PRECISIONS,
     DatasetRef,
@@ -18,8 +20,6 @@ from elmlda.settings import (
     RowBlockJob,
     network_key,
 )
-from elmlda.solve import LostPrecisionError
-from elmlda.statistics import Statistics
 
 FILE = "sweep.csv"
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from elmlda.execute import execute
-from elmlda.experiments.plausible import require_plausible
-from elmlda.network import NetworkResult, run_job
+from elmlda.execute.local import execute
+from elmlda.networks.train import NetworkResult, run_job
+from elmlda.runs.plausible import require_plausible
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 
 FILE = "timing.csv"

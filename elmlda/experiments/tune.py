@@ -13,21 +13,21 @@ from functools import lru_cache
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from elmlda.arrays import FloatArray, Rows
+from elmlda.core.arrays import FloatArray, Rows
+from elmlda.core.evaluate import count_errors
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
 from elmlda.datasets import Dataset
-from elmlda.evaluate import count_errors
-from elmlda.execute import Place, execute
-from elmlda.experiments.plausible import require_plausible
-from elmlda.hidden import HiddenLayer
-from elmlda.network import (
+from elmlda.execute.local import Place, execute
+from elmlda.networks.train import (
     accumulate_statistics,
     draw_layer,
     job_generator,
     load_job_data,
     resolve_priors,
 )
+from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings, Resources
-from elmlda.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
 
 FILE = "tune.csv"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from elmlda.benchmark import (
+from elmlda.bench.benchmark import (
     FEWEST_FITTED,
     TOLERATED_ERRORS,
     Difference,
@@ -20,7 +20,7 @@ from elmlda.benchmark import (
     Standing,
     fit_law,
 )
-from elmlda.peers import PEERS
+from elmlda.bench.peers import PEERS
 from elmlda.ranges import format_ranges
 from elmlda.report.bench_figures import plot_growth, plot_race
 from elmlda.report.figures import render

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from elmlda import paper
-from elmlda.arrays import FloatArray
+from elmlda.core.arrays import FloatArray
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord

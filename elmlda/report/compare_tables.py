@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from elmlda.arrays import FloatArray
+from elmlda.core.arrays import FloatArray
 from elmlda.experiments.compare import CompareRecord
 from elmlda.report.estimates import LEVEL
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from elmlda import __version__
 from elmlda.errors import ElmldaError
 from elmlda.report.compare_tables import (
     CONTESTANTS,
@@ -28,7 +27,8 @@ from elmlda.report.page import (
 )
 from elmlda.report.provenance import list_commands
 from elmlda.report.records import RunRecords, read_run
-from elmlda.store import MANIFEST
+from elmlda.runs.manifest import MANIFEST
+from elmlda.version import __version__
 
 ALPHA = 0.05
 USUAL_FANOUT = 5

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from elmlda.arrays import FloatArray
+from elmlda.core.arrays import FloatArray
 
 LEVEL = 0.95
 

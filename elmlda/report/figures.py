@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from elmlda import paper
-from elmlda.arrays import FloatArray, IntArray, RealArray
+from elmlda.core.arrays import FloatArray, IntArray, RealArray
 from elmlda.experiments.ensemble import MistakeRecord
-from elmlda.literature import MCDONNELL_ERROR_PERCENT
+from elmlda.report.literature import MCDONNELL_ERROR_PERCENT
 
 # Okabe and Ito's colours, told apart by colour-blind readers; markers differ too.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")

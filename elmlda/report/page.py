@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from elmlda import __version__, paper
+from elmlda import paper
 from elmlda.experiments.tune import Choice, choose
 from elmlda.report import claims as rule
 from elmlda.report.claims import Claim, Verdict
@@ -22,6 +22,7 @@ from elmlda.report.compare_tables import CONTESTANTS, tabulate_compare
 from elmlda.report.figures import Plot, render
 from elmlda.report.provenance import find_departures, find_gaps, list_commands
 from elmlda.report.records import RunRecords
+from elmlda.version import __version__
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from elmlda import paper
-from elmlda.arrays import IntArray
+from elmlda.core.arrays import IntArray
 from elmlda.datasets import Dataset, Table, list_datasets, load_source, split_table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
@@ -21,7 +21,8 @@ from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
-from elmlda.store import RecordFile, read_manifest, unique
+from elmlda.runs.manifest import read_manifest
+from elmlda.runs.records import RecordFile, unique
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from elmlda import __version__
 from elmlda.errors import ElmldaError
 from elmlda.experiments.tune import Choice, choose
-from elmlda.literature import MCDONNELL
 from elmlda.report.figures import plot_schemes
 from elmlda.report.files import write_report_files
+from elmlda.report.literature import MCDONNELL
 from elmlda.report.page import (
     PageFigure,
     Section,
@@ -27,8 +26,9 @@ from elmlda.report.page import (
 from elmlda.report.provenance import list_commands
 from elmlda.report.records import RunRecords, read_run
 from elmlda.report.tables import tabulate_ensemble, tabulate_sweep
+from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import INPUT_WEIGHTS
-from elmlda.store import MANIFEST
+from elmlda.version import __version__
 
 USUAL_FANOUT = 10
 

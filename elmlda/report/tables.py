@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from elmlda import paper
-from elmlda.arrays import FloatArray
+from elmlda.core.arrays import FloatArray
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import METHODS, TimingRecord

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from elmlda import benchmark
-from elmlda.benchmark import CONTESTANTS, BenchmarkResult
+from elmlda.bench import benchmark
+from elmlda.bench.benchmark import CONTESTANTS, BenchmarkResult
+from elmlda.bench.peers import PEERS
 from elmlda.cli.bench import bench, format_network
-from elmlda.peers import PEERS
 
 OUR_PEERS = "independent,sklearn-ridge,sklearn-lda,pinv"
 

@@ -11,11 +11,11 @@ from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.experiments.tune import TuneRecord, choose
-from elmlda.model_file import read_model
-from elmlda.network import run_network
+from elmlda.networks.model_file import read_model
+from elmlda.networks.train import run_network
 from elmlda.report.study import read_study, write_study
+from elmlda.runs.records import RecordFile
 from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
-from elmlda.store import RecordFile
 
 SHAPED = INPUT_WEIGHTS[1:]
 PLAN = "--hidden", "10,20,30", "--ridge", "0.01", "--min-field", "2", "--precision", "double", "--quiet"

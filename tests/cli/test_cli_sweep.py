@@ -10,8 +10,9 @@ import sys
 
 import pytest
 
-from elmlda import network, paper
+from elmlda import paper
 from elmlda.machine import count_cores
+from elmlda.networks import train as network
 
 TIMED = ("seconds", "crc32")
 """Columns that depend on the time that a network took."""

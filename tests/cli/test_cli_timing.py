@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmlda import network
 from elmlda.cli.timing import format_table
+from elmlda.core.solve import LostPrecisionError, solve_pi
 from elmlda.experiments import timing
 from elmlda.experiments.timing import METHODS, TimingRecord
-from elmlda.solve import LostPrecisionError, solve_pi
+from elmlda.networks import train as network
 
 HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test"
 HEADER += ",crc32"

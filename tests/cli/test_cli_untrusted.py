@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmlda import network
+from elmlda.core.evaluate import combine_posteriors, require_posteriors
 from elmlda.errors import ElmldaError
-from elmlda.evaluate import combine_posteriors, require_posteriors
-from elmlda.store import PosteriorStore
+from elmlda.networks import train as network
+from elmlda.runs.posteriors import PosteriorStore
 
 RNG = np.random.default_rng(0)
 Y = np.arange(60) % 3

@@ -17,11 +17,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from threadpoolctl import threadpool_limits
 
-from elmlda import ELMClassifier, model
+from elmlda import ELMClassifier
+from elmlda.core.hidden import HiddenLayer, draw_input_weights
+from elmlda.core.solve import derive_lda, solve_pi
 from elmlda.errors import ElmldaError
-from elmlda.hidden import HiddenLayer, draw_input_weights
 from elmlda.machine import count_cores
-from elmlda.network import accumulate_statistics, run_job, run_network
+from elmlda.networks import model
+from elmlda.networks.train import accumulate_statistics, run_job, run_network
 from elmlda.settings import (
     DEFAULT_CHUNK,
     DEFAULT_RIDGE,
@@ -30,7 +32,6 @@ from elmlda.settings import (
     NetworkSettings,
     Resources,
 )
-from elmlda.solve import derive_lda, solve_pi
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 DIGITS, NUMBERS = load_digits(return_X_y=True)
@@ -612,7 +613,7 @@ def test_without_scikit_learn():
         "ImportError: elmlda's estimators need scikit-learn 1.6 or newer: pip install 'elmlda[sklearn]'"
     )
     result = run_python(
-        hide + "import elmlda, elmlda.cli, elmlda.model_file; print(elmlda.__version__)"
+        hide + "import elmlda, elmlda.cli, elmlda.networks.model_file; print(elmlda.__version__)"
     )
     assert (result.returncode, result.stderr) == (0, "")
 

@@ -8,8 +8,8 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
+from elmlda.core.evaluate import combine_posteriors
 from elmlda.errors import ElmldaError
-from elmlda.evaluate import combine_posteriors
 from elmlda.settings import COMBINATIONS
 
 X, Y = load_digits(return_X_y=True)

@@ -18,7 +18,7 @@ from elmlda.experiments.compare import (
     run_job,
     smallest_training_part,
 )
-from elmlda.network import draw_layer
+from elmlda.networks.train import draw_layer
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
 SETTINGS = NetworkSettings(priors="frequencies", precision="double")
@@ -165,7 +165,7 @@ def test_a_class_without_training_samples_is_refused(monkeypatch):
         list(map(run_job, jobs))
 
 
-@pytest.mark.filterwarnings("ignore::elmlda.solve.RankWarning")
+@pytest.mark.filterwarnings("ignore::elmlda.core.solve.RankWarning")
 def test_repeated_units_are_an_error_without_a_ridge_and_none_with(monkeypatch):
     """One input that is always zero: every hidden unit gives zero."""
     table = make_table(60, n_inputs=1)

@@ -12,12 +12,12 @@ from click.testing import CliRunner
 
 from elmlda.cli import cli
 from elmlda.cli.ensemble import format_table
+from elmlda.core.evaluate import combine_posteriors
 from elmlda.datasets import load_dataset
-from elmlda.evaluate import combine_posteriors
 from elmlda.experiments.ensemble import EnsembleRecord
-from elmlda.network import run_job
+from elmlda.networks.train import run_job
+from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
 from elmlda.settings import COMBINATIONS, DatasetRef, NetworkJob
-from elmlda.store import PosteriorStore, UntrustedPosteriorsWarning
 
 ELMLDA = Path(sys.executable).with_name("elmlda")
 ALL_SCHEMES = [word for scheme in COMBINATIONS for word in ("--combine", scheme)]

@@ -6,9 +6,9 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from elmlda import network
 from elmlda.experiments.sweep import SweepPlan, SweepRecord, run_sweep
-from elmlda.network import run_network
+from elmlda.networks import train as network
+from elmlda.networks.train import run_network
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
 N_INPUTS = 9

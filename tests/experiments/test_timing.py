@@ -8,16 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from elmlda import network
+from elmlda.core.solve import LostPrecisionError, solve_pi
+from elmlda.core.statistics import Statistics
+from elmlda.core.stopwatch import Stopwatch
 from elmlda.datasets import load_dataset
 from elmlda.experiments import timing
 from elmlda.experiments.timing import METHODS, TimingPlan, TimingRecord, run_timing
-from elmlda.network import run_network
+from elmlda.networks import train as network
+from elmlda.networks.train import run_network
 from elmlda.report.tables import tabulate_timing
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
-from elmlda.solve import LostPrecisionError, solve_pi
-from elmlda.statistics import Statistics
-from elmlda.stopwatch import Stopwatch
 
 PARTS = ("projection", "activation", "gram", "factorisation", "solve", "lda", "test")
 N_INPUTS, SEED = 36, 7
@@ -110,7 +110,7 @@ def test_time_lost_by_starting_again_in_double_counts(data_dir, monkeypatch):
 
 
 @pytest.mark.parametrize("dead_units", [0, 3])
-@pytest.mark.filterwarnings("ignore::elmlda.solve.RankWarning")
+@pytest.mark.filterwarnings("ignore::elmlda.core.solve.RankWarning")
 def test_factorisation_and_solve_are_told_apart(dead_units):
     rng = np.random.default_rng(0)
     hidden, labels = rng.normal(size=(100, 20)), np.arange(100) % 4

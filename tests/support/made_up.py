@@ -6,7 +6,7 @@ from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
-from elmlda.store import RecordFile
+from elmlda.runs.records import RecordFile
 
 N_TEST = 10_000
 RUN = {

@@ -21,22 +21,25 @@ from made_up import RUN, ensemble_records, sweep_records, timing_records
 from PIL import Image, ImageDraw
 
 from elmlda.cli import cli
-from elmlda.cluster import find_scheduler
 from elmlda.datasets import read_idx
 from elmlda.datasets.csv_file import load_csv
+from elmlda.datasets.images import read_image
 from elmlda.datasets.npz_file import load_npz
+from elmlda.datasets.samples import Reading, read_samples
 from elmlda.errors import ElmldaError
+from elmlda.execute.cluster import find_scheduler
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
-from elmlda.images import read_image
-from elmlda.model import Model, Recipe, train_network
-from elmlda.model_file import read_model, write_model
+from elmlda.networks.model import Model, Recipe, train_network
+from elmlda.networks.model_file import read_model, write_model
 from elmlda.ranges import LARGEST, MOST, parse_ranges
-from elmlda.samples import Reading, read_samples
+from elmlda.runs.manifest import read_manifest
+from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
+from elmlda.runs.records import RecordFile
+from elmlda.runs.run import Run
 from elmlda.settings import NetworkSettings
-from elmlda.store import PosteriorStore, RecordFile, Run, UntrustedPosteriorsWarning, read_manifest
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,128 @@
+"""Scores in; error counts, posterior probabilities and combinations of classifiers out."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import softmax
+
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.errors import ElmldaError
+from elmlda.settings import COMBINATIONS
+
+
+def count_errors(scores: FloatArray, labels: IntArray) -> IntArray:
+    """How many samples have their highest score at another class than their own.
+
+    Parameters
+    ----------
+    scores : n_samples × … × n_classes
+    labels : n_samples class indices
+
+    Returns
+    -------
+    errors : counts, of the shape in the middle of `scores` (one for each hidden size, say)
+    """
+    chosen = scores.argmax(axis=-1)
+    truth = labels.reshape(-1, *[1] * (chosen.ndim - 1))
+    return np.asarray(np.count_nonzero(chosen != truth, axis=0), np.int64)
+
+
+def posteriors(scores: FloatArray) -> FloatArray:
+    """Posterior probabilities, Eq. (14), of LDA's scores; no score is too large."""
+    return np.asarray(softmax(scores, axis=-1))
+
+
+def require_posteriors(found: FloatArray) -> None:
+    """Refuse what can't be posteriors (… × n_classes): each is 0 or more, and all sum to one."""
+    sums = found.sum(axis=-1)
+    bad = np.flatnonzero(~((np.abs(sums - 1) <= 1e-4) & (found >= 0).all(axis=-1)).ravel())
+    if len(bad):
+        raise ElmldaError(
+            f"posteriors of sample {bad[0]} do not sum to one, but to {sums.ravel()[bad[0]]:g}, or one "
+            "of them is negative."
+        )
+
+
+def round_posteriors(exact: FloatArray) -> FloatArray:
+    """Posteriors in float32 that choose the same classes, also where rounding makes a tie."""
+    rounded = exact.astype(np.float32)
+    _let_win(rounded, exact.argmax(axis=-1))
+    return rounded
+
+
+def posteriors_of_choice(scores: FloatArray) -> FloatArray:
+    """Posteriors (n_samples × n_classes) that choose what the scores choose, also in near ties."""
+    found = posteriors(scores)
+    _let_win(found, scores.argmax(axis=-1))
+    return found
+
+
+def _let_win(rounded: FloatArray, winner: IntArray) -> None:
+    """Give the winner back what rounding took: the smallest step above the others."""
+    beaten = np.flatnonzero(rounded.argmax(axis=-1) != winner)
+    highest = rounded[beaten].max(axis=-1)
+    rounded[beaten, winner[beaten]] = np.nextafter(highest, rounded.dtype.type(2))
+
+
+def combine_posteriors(
+    members: FloatArray, scheme: str = "mean", priors: FloatArray | None = None
+) -> FloatArray:
+    """Combine classifiers by their posterior probabilities, at every ensemble size at once.
+
+    The schemes are those that Kittler et al. study (the paper's reference [5]). All but `product`
+    use the posteriors as they are:
+
+    mean
+        Unweighted average, the paper's. Assumes that posteriors do not stray far from the priors;
+        the most robust to single members that are wrong.
+    product
+        p₁ · p₂ · … / prior^(n - 1). Right if the members' inputs are independent given the class;
+        one member that is sure and wrong is a veto. Posteriors below float32's smallest normal
+        number count as that.
+    median
+        Middle posterior of each class: the mean, but safe from outliers.
+    max
+        Highest posterior of each class: the mean, if the surest member dominates it.
+    vote
+        Each member has one vote for its likeliest class: the mean, with posteriors hardened to 0
+        and 1. Equal votes go to the higher mean posterior.
+
+    Parameters
+    ----------
+    members : n_members × n_samples × n_classes posterior probabilities
+    scheme : one of `COMBINATIONS`
+    priors : n_classes, uniform unless given; only `product` uses them
+
+    Returns
+    -------
+    combined : array, n_members × n_samples × n_classes
+        Entry k is the combination of the first k + 1 members: its highest value is the ensemble's
+        choice, and its rows sum to one.
+    """
+    if scheme not in COMBINATIONS:
+        raise ValueError(f"scheme is '{scheme}': expected one of {', '.join(COMBINATIONS)}")
+    members = np.asarray(members, np.float64)
+    require_posteriors(members)
+    n_members = np.arange(1, len(members) + 1).reshape(-1, 1, 1)
+    mean = np.cumsum(members, axis=0) / n_members
+    if scheme == "mean":
+        return np.asarray(mean)
+    if scheme == "product":
+        logs = np.cumsum(np.log(np.maximum(members, np.finfo(np.float32).tiny)), axis=0)
+        if priors is not None:
+            logs -= (n_members - 1) * np.log(priors)
+        return posteriors(logs)
+    if scheme == "vote":
+        choices = members.argmax(axis=-1)[..., None] == np.arange(members.shape[-1])
+        return np.asarray((np.cumsum(choices, axis=0) + mean / 2) / (n_members + 0.5))
+    if scheme == "max":
+        combined = np.maximum.accumulate(members, axis=0)
+    else:
+        combined = np.stack([np.median(members[:n], axis=0) for n in n_members.flat])
+    return _normalise(combined, mean)
+
+
+def _normalise(combined: FloatArray, mean: FloatArray) -> FloatArray:
+    """Make rows sum to one; the mean where every class has a median of zero."""
+    totals = combined.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(totals > 0, combined, mean) / np.where(totals > 0, totals, 1))

@@ -1,0 +1,120 @@
+"""Input weights by four schemes: the paper's uniform ones, and three that are shaped by the data.
+
+A constrained unit's weights are the difference of two training samples of different classes; a unit
+with a receptive field has weights other than zero only in a rectangle of the image, of any place,
+height and width; the fourth scheme is both. Shaped weights have the same norm in every unit. After
+McDonnell, Tissera, Vladusich, van Schaik and Tapson, PLoS ONE 10 (8), 2015, e0134254.
+
+Whatever the scheme, units are drawn one after the other: a network's first units are the same
+network, smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core.hidden import draw_input_weights
+from elmlda.core.input_space import InputSpace
+from elmlda.errors import ElmldaError
+from elmlda.settings import NetworkSettings
+
+FEW_TRIES = 20
+"""Rectangles that are drawn for one field before those that are too small are left out."""
+MOST_TRIES = 1000
+"""Fields and pairs of samples that are drawn for one unit before it is given up."""
+
+
+def draw_weights(
+    rng: np.random.Generator,
+    space: InputSpace,
+    n_hidden: int,
+    settings: NetworkSettings,
+    dtype: type[np.floating],
+) -> FloatArray:
+    """Draw the input weights that the settings ask for.
+
+    Shaped weights are computed in float64 whatever the dtype, as uniform ones are, so that the
+    precision does not change the network.
+
+    Returns
+    -------
+    input_weights : array, n_inputs × n_hidden, each unit's weights contiguous
+    """
+    if settings.input_weights == "uniform":
+        return draw_input_weights(rng, space.n_inputs, n_hidden, settings.weight_range, dtype)
+    space.require(settings)
+    if settings.is_constrained and space.samples is None:
+        raise ElmldaError(
+            f"--input-weights {settings.input_weights} needs the training samples all at once."
+        )
+    by_unit = np.zeros((n_hidden, space.n_inputs), dtype)
+    for weights in by_unit:
+        inputs, values = _draw_unit(rng, space, settings)
+        weights[inputs] = values * (settings.weight_norm / np.linalg.norm(values))
+    return by_unit.T
+
+
+def _draw_unit(
+    rng: np.random.Generator, space: InputSpace, settings: NetworkSettings
+) -> tuple[IntArray, FloatArray]:
+    """The inputs that a unit sees, and its weights there, not all of them zero."""
+    for inputs in _draw_fields(rng, space, settings):
+        if settings.is_constrained:
+            values = _draw_difference(rng, space)[inputs]
+        else:
+            values = rng.uniform(-1.0, 1.0, len(inputs))
+        if values.any():
+            return inputs, values
+    raise ElmldaError(
+        f"--input-weights {settings.input_weights}: no two training samples of different classes "
+        f"differ in a field, {MOST_TRIES:,} times. Use larger fields (--min-field), or uniform weights."
+    )
+
+
+def _draw_fields(
+    rng: np.random.Generator, space: InputSpace, settings: NetworkSettings
+) -> Iterator[IntArray]:
+    """Inputs that a unit may see: those of a rectangle that is large enough, or all."""
+    for _ in range(MOST_TRIES):
+        if space.image_shape is None or not settings.has_fields:
+            yield np.arange(space.n_inputs)
+            continue
+        rows, columns = _draw_rectangle(rng, space.image_shape, settings.min_field)
+        yield np.add.outer(space.image_shape[1] * np.array(rows), np.array(columns)).ravel()
+
+
+def _draw_rectangle(
+    rng: np.random.Generator, shape: tuple[int, int], min_field: int
+) -> tuple[range, range]:
+    """Rows and columns between two random pixels, given that these are far enough apart."""
+    for _ in range(FEW_TRIES):
+        spans = [sorted(rng.integers(length, size=2).tolist()) for length in shape]
+        rows, columns = (range(first, last + 1) for first, last in spans)
+        if len(rows) * len(columns) >= min_field:
+            return rows, columns
+    # So few are large enough that it would take long: choose the size among theirs, then the place.
+    sizes = [np.arange(1, length + 1) for length in shape]
+    chances = [
+        (length + 1 - size) * np.minimum(size, 2) for length, size in zip(shape, sizes, strict=True)
+    ]
+    wanted = np.where(np.outer(*sizes) >= min_field, np.outer(*chances), 0)
+    chosen = np.unravel_index(rng.choice(wanted.size, p=wanted.ravel() / wanted.sum()), wanted.shape)
+    size = [int(i) + 1 for i in chosen]
+    firsts = [int(rng.integers(length + 1 - n)) for length, n in zip(shape, size, strict=True)]
+    rows, columns = (range(first, first + n) for first, n in zip(firsts, size, strict=True))
+    return rows, columns
+
+
+def _draw_difference(rng: np.random.Generator, space: InputSpace) -> FloatArray:
+    """One training sample less another of another class."""
+    assert space.samples is not None
+    assert space.labels is not None
+    for _ in range(MOST_TRIES):
+        one, other = rng.integers(len(space.labels), size=2).tolist()
+        if space.labels[one] != space.labels[other]:
+            first, second = (space.samples[i : i + 1][0].astype(np.float64) for i in (one, other))
+            return np.asarray(first - second)
+    raise ElmldaError("constrained input weights need training samples of two classes or more.")

@@ -1,0 +1,320 @@
+"""Statistics in, output weights out: PI-ELM and LDA-ELM at every hidden size from one factorisation.
+
+The first m units of a network are a network themselves. Its Gram matrix is the leading block of G, so
+its Cholesky factor is the leading block of L and its Z = L⁻¹S the first m rows of Z. One triangular
+solve with Lᵀ for [Z cut off after m₁ rows | … after m₂ rows | …] gives PI's weights at every size.
+
+LDA-ELM follows from PI-ELM by a map between classes. With P = G⁻¹S (PI's weights), Q = SᵀP and
+D = diag(n), Eq. (12) reads KΣ = G - S D⁻¹ Sᵀ, which is G changed by rank N, and the Woodbury identity
+turns Eq. (16) into
+
+    Σ⁻¹μ     = K P (D - Q)⁻¹
+    constant = log π - ½ diag(K D⁻¹ Q (D - Q)⁻¹)
+
+so LDA's scores are PI's scores times an N × N matrix, plus a constant.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core.blas import cholesky, multiply, solve_lower
+from elmlda.core.statistics import Statistics
+from elmlda.core.stopwatch import Stopwatch
+from elmlda.errors import ElmldaError
+
+COLUMNS_PER_COPY = 256
+
+
+class RankWarning(UserWarning):
+    """The Gram matrix is singular; PI-ELM is the Moore-Penrose solution of lower rank."""
+
+
+class SingularCovarianceError(ElmldaError, ValueError):
+    """LDA's Σ has no inverse."""
+
+
+class LostPrecisionError(ElmldaError, ValueError):
+    """A float32 Gram matrix is too inaccurate for its own factorisation."""
+
+
+@dataclass(frozen=True)
+class PiOutputs:
+    """PI-ELM's output weights at every hidden size, Eq. (5).
+
+    In scores of shape n_samples × n_sizes × n_classes, entry [:, i] belongs to `sizes[i]`.
+    """
+
+    sizes: tuple[int, ...]
+    weights: FloatArray
+    """max(sizes) × (n_sizes · n_classes): the sizes side by side, zero below each size's units."""
+    explained: FloatArray
+    """Q = SᵀP, n_sizes × n_classes × n_classes: the part of TᵀT that the network reproduces."""
+    class_counts: IntArray
+    ranks: tuple[int, ...]
+    """Rank of the Gram matrix at each size: the size itself unless hidden units are dependent."""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_counts)
+
+    def at(self, size: int) -> FloatArray:
+        """W of Eq. (5) at one of the sizes, transposed: size × n_classes."""
+        first = self.sizes.index(size) * self.n_classes
+        return np.asarray(self.weights[:size, first : first + self.n_classes])
+
+    def of_classes(self, classes: IntArray) -> PiOutputs:
+        """PI-ELM for some of the classes: each class's weights depend on no other class."""
+        by_class = self.weights.reshape(-1, len(self.sizes), self.n_classes)[:, :, classes]
+        return PiOutputs(
+            self.sizes,
+            by_class.reshape(len(by_class), -1),
+            self.explained[:, classes[:, None], classes],
+            self.class_counts[classes],
+            self.ranks,
+        )
+
+    def scores(self, hidden: FloatArray) -> FloatArray:
+        """PI's scores for hidden outputs (n_samples × max(sizes)), in float64."""
+        scores: FloatArray = np.zeros((len(hidden), self.weights.shape[1]))
+        for i, (start, stop) in enumerate(pairwise((0, *self.sizes))):
+            # The units from one size to the next do not exist in the networks of smaller size.
+            larger = slice(i * self.n_classes, None)
+            multiply(
+                hidden[:, start:stop].astype(np.float64, copy=False),  # without a name: gone at once
+                self.weights[start:stop, larger],
+                scores[:, larger],
+                add=True,
+            )
+        return scores.reshape(len(hidden), len(self.sizes), self.n_classes)
+
+    def add_constant_unit(self, scores: FloatArray) -> FloatArray:
+        """Scores of PI-ELM with a constant hidden unit: Y + (1 - Y1) c, Y being PI's scores.
+
+        c = (n - 1ᵀQ) / (K - 1ᵀQ1) are the constant unit's weights (the block inverse of G with a
+        row of ones added to A). Where the network can express the constant already, c is 0.
+        """
+        unexplained = self.class_counts - self.explained.sum(axis=1)
+        total = unexplained.sum(axis=1, keepdims=True)
+        expressed = total <= 1e-9 * self.class_counts.sum()
+        constant_weights = np.where(expressed, 0.0, unexplained / np.where(expressed, 1.0, total))
+        return np.asarray(scores + (1 - scores.sum(axis=2, keepdims=True)) * constant_weights)
+
+
+@dataclass(frozen=True)
+class LdaOutputs:
+    """LDA-ELM at every hidden size, as a map from PI's scores: Y U + constant."""
+
+    maps: FloatArray
+    """U = K (D - Q)⁻¹, n_sizes × n_classes × n_classes."""
+    constants: FloatArray
+    """The first row of W in Eq. (16), n_sizes × n_classes."""
+
+    def weights_at(self, size: int, pi: PiOutputs) -> FloatArray:
+        """W of Eq. (16) at one of the sizes: (1 + size) × n_classes, the constant first."""
+        i = pi.sizes.index(size)
+        return np.vstack([self.constants[i], pi.at(size) @ self.maps[i]])
+
+    def scores(self, pi_scores: FloatArray) -> FloatArray:
+        """LDA's scores, Eq. (15), from PI's: n_samples × n_sizes × n_classes."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            by_size: FloatArray = np.matmul(pi_scores.swapaxes(0, 1), self.maps).swapaxes(0, 1)
+        require_finite_scores(by_size)
+        return by_size + self.constants
+
+
+def require_finite_scores(scores: FloatArray) -> None:
+    """Refuse scores (n_samples × …) among which the highest would be a matter of chance."""
+    bad = np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))
+    if len(bad):
+        raise ElmldaError(
+            f"sample {bad[0]} has inputs that give hidden outputs or scores too large for float64. "
+            "Use a smaller --weight-range or --input-scale."
+        )
+
+
+def solve_pi(
+    statistics: Statistics,
+    sizes: Sequence[int],
+    ridge: float = 0.0,
+    watch: Stopwatch | None = None,
+) -> PiOutputs:
+    """Solve (G + ridge·I) P = S, Eq. (5), for the leading `sizes` hidden units, in float64.
+
+    Where G is not positive definite (dead or repeated hidden units, fewer samples than units), the
+    sizes concerned get the Moore-Penrose solution and a RankWarning. A float32 Gram matrix can't tell
+    dependent units from rounding and raises LostPrecisionError instead.
+
+    `watch` gets the parts "factorisation" (the copy to float64 and Cholesky, or the eigenvalues) and
+    "solve" (the triangular solves).
+    """
+    watch = watch or Stopwatch()
+    sizes = tuple(sizes)
+    n_classes = statistics.n_classes
+    if list(sizes) != sorted(set(sizes)) or sizes[-1] != statistics.n_hidden:
+        raise ValueError(f"sizes must ascend to {statistics.n_hidden}: {sizes}")
+    _require_finite(statistics.gram)
+    with watch.part("factorisation"):
+        factor, n_sound = _factorise(statistics.gram, ridge)
+    if not ridge:
+        n_sound = min(n_sound, statistics.n_samples)
+    n_sound_sizes = sum(size <= n_sound for size in sizes)
+    dtype = statistics.gram.dtype
+    with watch.part("factorisation"):
+        while n_sound_sizes and _is_nearly_singular(factor, sizes[n_sound_sizes - 1], dtype):
+            n_sound_sizes -= 1
+    if n_sound_sizes < len(sizes) and dtype == np.float32:
+        raise LostPrecisionError(
+            f"some of {statistics.n_hidden} hidden units depend on the units before them to within "
+            "float32's rounding. Use --precision double."
+        )
+    ranks = list(sizes)
+    with watch.part("solve"):
+        weights = np.zeros((statistics.n_hidden, len(sizes) * n_classes), order="F")
+        explained = np.empty((len(sizes), n_classes, n_classes))
+        _substitute(factor, statistics.class_sums, sizes[:n_sound_sizes], weights, explained)
+    del factor
+    for i in range(n_sound_sizes, len(sizes)):
+        with watch.part("factorisation"):
+            solution, ranks[i] = _solve_by_eigenvalues(statistics, sizes[i], ridge)
+        weights[: sizes[i], i * n_classes : (i + 1) * n_classes] = solution
+        explained[i] = statistics.class_sums[: sizes[i]].T @ solution
+    return PiOutputs(sizes, weights, explained, statistics.class_counts.copy(), tuple(ranks))
+
+
+def _require_finite(gram: FloatArray) -> None:
+    """Square sums that are not finite are hidden outputs that are not, or too large for the Gram."""
+    bad = np.flatnonzero(~np.isfinite(np.einsum("ii->i", gram)))
+    if len(bad):
+        problem = f"hidden unit {bad[0] + 1} of {len(gram)} has outputs too large for {gram.dtype}."
+        kind = LostPrecisionError if gram.dtype == np.float32 else ElmldaError
+        raise kind(f"{problem} Use a smaller --weight-range or --input-scale.")
+
+
+def _factorise(gram: FloatArray, ridge: float) -> tuple[FloatArray, int]:
+    """Lower Cholesky factor of gram + ridge·I, and how many leading units are soundly independent.
+
+    A pivot is what remains of a unit's square sum when the units before it have explained their
+    part. Nothing but rounding remains when it is below `tolerance`.
+    """
+    n_hidden = len(gram)
+    factor = np.empty(gram.shape, np.float64, order="F")
+    for start in range(0, n_hidden, COLUMNS_PER_COPY):
+        columns = slice(start, start + COLUMNS_PER_COPY)
+        factor[start:, columns] = gram[start:, columns]
+    diagonal = np.einsum("ii->i", factor)
+    diagonal += ridge
+    square_sums = diagonal.copy()
+    n_factored = cholesky(factor)
+    pivots = diagonal[:n_factored] ** 2
+    tolerance = 100 * np.finfo(gram.dtype).eps
+    unsound = np.flatnonzero(pivots <= tolerance * square_sums[:n_factored])
+    return factor, int(unsound[0]) if len(unsound) else n_factored
+
+
+def _is_nearly_singular(factor: FloatArray, size: int, dtype: np.dtype[Any]) -> bool:
+    """Whether the first units have an eigenvalue that is nothing but rounding: inverse iteration.
+
+    A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
+    need be small; G⁻¹eⱼ for the smallest one is large all the same.
+    """
+    leading = factor[:size, :size]
+    diagonal = np.einsum("ii->i", leading)
+    column = np.zeros((size, 1), order="F")
+    column[diagonal.argmin()] = 1
+    solve_lower(leading, column)
+    solve_lower(leading, column, transposed=True)
+    largest = float(diagonal.max()) ** 2  # at most G's largest eigenvalue
+    return bool(np.linalg.norm(column) * rounding_tolerance(size, dtype) * largest >= 1)
+
+
+def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:
+    """Relative size of an eigenvalue that is nothing but rounding of a Gram matrix of that dtype."""
+    # A float32 matrix is doubted early, since it can be had in float64 instead.
+    multiple = 100 if dtype == np.float32 else max(size, 100)
+    return float(multiple * np.finfo(dtype).eps)
+
+
+def _substitute(
+    factor: FloatArray,
+    class_sums: FloatArray,
+    sizes: Sequence[int],
+    weights: FloatArray,
+    explained: FloatArray,
+) -> None:
+    """Fill in the weights and Q of the leading `sizes` from the Cholesky factor."""
+    if not sizes:
+        return
+    n_hidden, n_classes = sizes[-1], class_sums.shape[1]
+    leading = factor[:n_hidden, :n_hidden]
+    z = np.array(class_sums[:n_hidden], order="F")
+    solve_lower(leading, z)
+    for i, size in enumerate(sizes):
+        weights[:size, i * n_classes : (i + 1) * n_classes] = z[:size]
+        explained[i] = z[:size].T @ z[:size]
+    solve_lower(leading, weights[:n_hidden, : len(sizes) * n_classes], transposed=True)
+
+
+def _solve_by_eigenvalues(statistics: Statistics, size: int, ridge: float) -> tuple[FloatArray, int]:
+    """Moore-Penrose solution G⁺S by the eigenvalues of G that stand out from rounding."""
+    values, vectors = eigh(statistics.gram[:size, :size], lower=True)
+    values = values + ridge
+    kept = values > rounding_tolerance(size, statistics.gram.dtype) * values[-1]
+    rank = int(kept.sum())
+    if rank < size:
+        warnings.warn(
+            f"{size} hidden units have rank {rank}: dead or repeated units, or fewer than {size} "
+            "different samples. PI-ELM is the Moore-Penrose solution of that rank.",
+            RankWarning,
+            stacklevel=3,
+        )
+    basis = vectors[:, kept]
+    return basis @ ((basis.T @ statistics.class_sums[:size]) / values[kept, None]), rank
+
+
+def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
+    """LDA-ELM, Eq. (16), from PI-ELM's solution: see the module's first lines.
+
+    Parameters
+    ----------
+    pi : what `solve_pi` returned, its ridge included
+    priors : n_classes prior probabilities π
+    """
+    counts = pi.class_counts.astype(np.float64)
+    n_samples = counts.sum()
+    if not counts.all():
+        empty = ", ".join(str(n) for n in np.flatnonzero(counts == 0))
+        raise ElmldaError(f"no training sample of class {empty}: LDA needs every class's mean.")
+    for size, rank, explained in zip(pi.sizes, pi.ranks, pi.explained, strict=True):
+        _check_covariance(size, rank, explained, counts)
+    maps = n_samples * np.linalg.inv(np.diag(counts) - pi.explained)
+    distances = np.einsum("snm,smn->sn", pi.explained, maps) / counts
+    return LdaOutputs(maps, np.log(priors) - distances / 2)
+
+
+def _check_covariance(size: int, rank: int, explained: FloatArray, counts: FloatArray) -> None:
+    """Σ is singular where G is, and where D - Q is: the units express a target, or a constant."""
+    n_samples = int(counts.sum())
+    unfitted = np.eye(len(counts)) - explained / np.sqrt(np.outer(counts, counts))
+    if rank == size and np.linalg.eigvalsh(unfitted)[0] > 1e-9:
+        return
+    if size >= n_samples:
+        raise SingularCovarianceError(
+            "LDA needs more training samples than hidden units or a ridge: "
+            f"{n_samples} samples, {size} hidden units. Add --ridge 1e-3."
+        )
+    if rank < size:
+        cause = f"{size} hidden units have rank {rank} (dead or repeated units)"
+    else:
+        cause = f"some combination of {size} hidden units is the same for all samples of a class"
+    raise SingularCovarianceError(
+        f"LDA's covariance is singular: {cause}. Use fewer hidden units or add a ridge (--ridge 1e-3)."
+    )

@@ -1,0 +1,197 @@
+"""Samples to be classified, from whatever file they are in: IDX, NPZ, CSV or an image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elmlda.datasets import read_idx
+from elmlda.datasets.array_file import open_npz, read_npy
+from elmlda.datasets.content import require_regular_file
+from elmlda.datasets.csv_file import CsvFile
+from elmlda.datasets.idx import format_shape
+from elmlda.errors import ElmldaError
+
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+TABLES = (".csv", ".tsv", ".txt")
+ARRAYS = (".npz", ".npy")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model expects of samples, and what the user says of the files."""
+
+    n_inputs: int
+    image_shape: tuple[int, int] | None = None
+    feature_names: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    """Columns of a table that are no inputs, by name or number from 1."""
+    key: str | None = None
+    """The array of an NPZ file."""
+    as_is: bool = False
+    """Images are in the data's form already."""
+
+
+def read_samples(path: Path, reading: Reading) -> NDArray[Any]:
+    """Read the samples in a file, by what its name ends with: n_samples × n_inputs.
+
+    Raises
+    ------
+    ElmldaError
+        If the file cannot be read, or its samples are not like those that the model was trained on.
+    """
+    if not path.exists():
+        raise ElmldaError(f"{path}: no such file.")
+    require_regular_file(path, "a file of samples")
+    suffix = path.suffix.lower()
+    if suffix in IMAGES:
+        values = _read_image(path, reading)
+    elif suffix in TABLES:
+        values = _read_table(path, reading)
+    elif suffix in ARRAYS:
+        values = _read_array(path, reading.key)
+    else:
+        values = _read_idx(path)
+    return _as_samples(path, values, reading)
+
+
+def _as_samples(path: Path, values: NDArray[Any], reading: Reading) -> NDArray[Any]:
+    if values.dtype.kind not in "buif":
+        raise ElmldaError(f"{path}: values of type {values.dtype}, expected numbers.")
+    shape: tuple[int, ...] = values.shape
+    if shape in (reading.image_shape, (reading.n_inputs,)):
+        shape = (1, *shape)
+    if len(shape) < 2 or values.size == 0 or math.prod(shape[1:]) != reading.n_inputs:
+        expected = f"{reading.n_inputs:,} inputs"
+        if reading.image_shape:
+            expected += f" ({format_shape(reading.image_shape)})"
+        raise ElmldaError(
+            f"{path}: {format_shape(values.shape)} values, the model takes samples of {expected}."
+        )
+    samples = values.reshape(shape[0], -1)
+    bad = np.flatnonzero(~np.isfinite(samples).all(axis=1))
+    if len(bad):
+        raise ElmldaError(f"{path}: sample {bad[0]} has values that are missing, NaN or infinite.")
+    return samples
+
+
+def _read_idx(path: Path) -> NDArray[Any]:
+    try:
+        return read_idx(path)
+    except ElmldaError as error:
+        if "not an IDX file" not in str(error):
+            raise
+        known = ", ".join(TABLES + ARRAYS + IMAGES)
+        raise ElmldaError(
+            f"{path}: not an IDX file, nor does its name end with one of {known}."
+        ) from error
+
+
+def _read_image(path: Path, reading: Reading) -> NDArray[Any]:
+    from elmlda.datasets.images import read_image
+
+    if reading.image_shape is None:
+        raise ElmldaError(
+            f"{path}: the model does not know what images its inputs are. "
+            "Models that elmlda train has made from images do."
+        )
+    return read_image(path, reading.image_shape, reading.as_is)
+
+
+def _read_array(path: Path, key: str | None) -> NDArray[Any]:
+    if path.suffix.lower() == ".npy":
+        return read_npy(path)
+    with open_npz(path) as archive:
+        return archive.read(_choose_key(path, archive.keys, key)).values
+
+
+def _choose_key(path: Path, keys: Sequence[str], key: str | None) -> str:
+    if key is None and len(keys) == 1:
+        return keys[0]
+    if key is None or key not in keys:
+        found = f"no array '{key}'" if key else f"{len(keys)} arrays"
+        raise ElmldaError(f"{path}: {found}. Choose one with --key: {', '.join(keys) or 'none'}.")
+    return key
+
+
+def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
+    file = CsvFile.open(path, needs_names=False)
+    kept = _keep_columns(file, reading.drop)
+    if file.has_names and reading.feature_names:
+        return _read_features(file, reading.feature_names, kept)
+    if len(kept) != reading.n_inputs:
+        raise ElmldaError(
+            f"{path}: {len(kept):,} columns, the model takes {reading.n_inputs:,}. "
+            "Use --drop for columns that are no inputs, such as labels."
+        )
+    numbers = _read_numbers(file, kept, {})
+    return np.column_stack([numbers[i] for i in kept])
+
+
+def _read_features(file: CsvFile, features: Sequence[str], kept: Sequence[int]) -> NDArray[Any]:
+    place = {file.names[i]: i for i in kept}
+    sources = _find_sources(file.path, features, place)
+    known: dict[int, set[str]] = {}
+    for column, value in sources.values():
+        if value is not None:
+            known.setdefault(place[column], set()).add(value)
+    columns = _read_numbers(file, {place[column] for column, _ in sources.values()}, known)
+    return np.column_stack(
+        [
+            columns[place[column]] if value is None else columns[place[column]] == value
+            for column, value in sources.values()
+        ]
+    ).astype(np.float64, copy=False)
+
+
+def _read_numbers(
+    file: CsvFile, wanted: Collection[int], known: Mapping[int, Collection[str]]
+) -> dict[int, NDArray[Any]]:
+    """Columns of numbers, and of the values that are known of categories."""
+    texts, numbers = file.read_columns(wanted, known)
+    columns: dict[int, NDArray[Any]] = {**numbers}
+    for i, cells in texts.items():
+        if i not in known:
+            raise ElmldaError(f"{file.path}: column {file.names[i]} has words, expected numbers.")
+        for sample, cell in enumerate(cells):
+            if cell not in known[i]:
+                raise ElmldaError(
+                    f"{file.path}: '{cell[:40]}' in column '{file.names[i]}' of sample {sample}, which "
+                    f"no training sample had. Known: {', '.join(sorted(known[i]))}."
+                )
+        columns[i] = np.array(cells)
+    return columns
+
+
+def _find_sources(
+    path: Path, features: Sequence[str], columns: Collection[str]
+) -> dict[str, tuple[str, str | None]]:
+    """Each feature's column, and of a category such as `sex=F` its value, as `load_csv` names them."""
+    sources: dict[str, tuple[str, str | None]] = {}
+    for feature in features:
+        cuts = [i for i, letter in enumerate(feature) if letter == "="]
+        parts = [(feature[:i], feature[i + 1 :]) for i in cuts]
+        category = next((part for part in parts if part[0] in columns), None)
+        if feature not in columns and category is None:
+            raise ElmldaError(f"{path}: no column '{feature}', which the model was trained with.")
+        sources[feature] = (feature, None) if category is None else category
+    return sources
+
+
+def _keep_columns(file: CsvFile, drop: Sequence[str]) -> list[int]:
+    n_columns = len(file.names)
+    dropped = set()
+    for name in drop:
+        if name in file.names:
+            dropped.add(file.names.index(name))
+        elif name.isdecimal() and 1 <= int(name) <= n_columns:
+            dropped.add(int(name) - 1)
+        else:
+            raise ElmldaError(f"{file.path}: no column '{name}' to drop among {n_columns:,}.")
+    return [i for i in range(n_columns) if i not in dropped]

@@ -1,0 +1,1 @@
+"""Where jobs run: in local processes or on a Dask cluster."""

@@ -1,0 +1,1 @@
+"""One network, from data to result."""

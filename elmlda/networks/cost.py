@@ -1,0 +1,130 @@
+"""What a network costs: floating-point operations, memory, and this machine's speed for them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from elmlda.core.blas import multiply
+from elmlda.core.hidden import UNITS_PER_DRAW
+from elmlda.datasets import Dataset
+
+BASE_BYTES = 76_000_000
+"""The interpreter with its libraries and BLAS's buffers."""
+SHARED_BYTES = 30_000_000
+"""Of those, the files of libraries, which processes side by side have only once."""
+HELPER_BYTES = 13_000_000
+"""The process that Python starts beside worker processes."""
+LARGE_BYTES = 32 << 20
+"""Freed arrays of this size go back to the system at once, smaller ones may stay with the process:
+the highest that glibc's threshold rises to."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The sizes that a network's cost depends on."""
+
+    n_train: int
+    n_test: int
+    n_inputs: int
+    n_classes: int
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, dataset: Dataset, sizes: tuple[int, ...]) -> Problem:
+        counts = len(dataset.train.labels), len(dataset.test.labels)
+        return cls(*counts, dataset.n_inputs, dataset.n_classes, sizes)
+
+    @property
+    def n_hidden(self) -> int:
+        return self.sizes[-1]
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Floating-point operations in the hidden layer's precision, and in the solver's (float64)."""
+
+    hidden: float
+    solver: float
+
+    def seconds(self, hidden_speed: float, solver_speed: float) -> float:
+        """Time that they take at so many operations a second."""
+        return self.hidden / hidden_speed + self.solver / solver_speed
+
+
+def count_operations(problem: Problem) -> Operations:
+    """Operations of a nested network: all hidden sizes, both methods, trained and tested."""
+    p, m = problem, float(problem.n_hidden)
+    n_outputs = p.n_classes * len(p.sizes)
+    projection = 2 * (p.n_train + p.n_test) * p.n_inputs * m
+    gram = p.n_train * m * (m + 1)
+    class_sums = 2 * p.n_train * m * p.n_classes
+    factorisation = m**3 / 3
+    solves = m**2 * (p.n_classes + n_outputs)
+    scores = sum(
+        2.0 * p.n_test * (stop - start) * (n_outputs - i * p.n_classes)
+        for i, (start, stop) in enumerate(pairwise((0, *p.sizes)))
+    )
+    return Operations(projection + gram + class_sums, factorisation + solves + scores)
+
+
+def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input_bytes: int) -> int:
+    """Peak memory of a process that computes networks, its data included.
+
+    It comes while statistics are accumulated (Gram matrix, a chunk of hidden outputs and of scaled
+    inputs), while they are factorised (Gram matrix and its float64 factor), while test samples are
+    scored (a chunk of hidden outputs, those of one size after the other in float64), or when all
+    scores are there (of both methods and of PI with a constant unit, with what makes them).
+    """
+    p, m = problem, problem.n_hidden
+    gram, factor = hidden_itemsize * m * m, 8 * m * m
+    outputs = 8 * p.n_classes * len(p.sizes)
+    draw = 8 * p.n_inputs * min(m, UNITS_PER_DRAW)
+    hidden, scaled = (hidden_itemsize * min(chunk, p.n_train) * n for n in (m, p.n_inputs))
+    accumulating = gram + hidden + scaled + _stays(draw)
+    factorising = gram + factor + outputs * m + _stays(draw, hidden, scaled)
+    rows = min(chunk, p.n_test)
+    hidden, scaled = (hidden_itemsize * rows * n for n in (m, p.n_inputs))
+    widest = max(stop - start for start, stop in pairwise((0, *p.sizes)))
+    converted = 0 if hidden_itemsize == 8 else 8 * rows * widest
+    before = outputs * m + _stays(gram, factor)
+    testing = before + hidden + max(scaled, converted + _stays(scaled)) + outputs * p.n_test
+    comparing = before + _stays(hidden, scaled, converted) + 5 * outputs * p.n_test
+    weights = hidden_itemsize * m * p.n_inputs
+    phases = accumulating, factorising, testing, comparing
+    return BASE_BYTES + input_bytes + weights + max(phases)
+
+
+def predict_ridge_bytes(problem: Problem, hidden_itemsize: int, input_bytes: int) -> int:
+    """Peak memory while a ridge is chosen: Gram matrix, its eigenvectors, and a copy of either."""
+    p, m = problem, problem.n_hidden
+    weights = hidden_itemsize * m * p.n_inputs
+    return BASE_BYTES + input_bytes + weights + (hidden_itemsize + 16) * m * m
+
+
+def predict_total_bytes(one: int, input_bytes: int, n_processes: int) -> int:
+    """Peak memory of so many processes that take `one` each, and of the one that started them."""
+    if n_processes == 1:
+        return one
+    starter = BASE_BYTES + input_bytes + HELPER_BYTES
+    return starter + n_processes * (one - SHARED_BYTES)
+
+
+def _stays(*freed: int) -> int:
+    """What a process may keep of arrays that it has freed."""
+    return sum(n_bytes for n_bytes in freed if n_bytes < LARGE_BYTES)
+
+
+def measure_matmul_speed(dtype: type[np.floating], n: int = 2048, seconds: float = 0.5) -> float:
+    """Operations a second of this machine's matrix multiplication, with BLAS's present threads."""
+    a = np.full((n, n), 0.5, dtype)
+    out = np.empty_like(a)
+    multiply(a, a, out)
+    n_products, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds or not n_products:
+        multiply(a, a, out)
+        n_products += 1
+    return 2.0 * n**3 * n_products / elapsed

@@ -1,0 +1,311 @@
+"""Trained networks, ready to classify: one network, or several whose posteriors are combined."""
+
+from __future__ import annotations
+
+import copy
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core.evaluate import combine_posteriors, posteriors_of_choice
+from elmlda.core.hidden import ELEMENTS_PER_TASK, HiddenLayer
+from elmlda.core.input_space import InputSpace
+from elmlda.core.input_weights import draw_weights
+from elmlda.core.ridge import choose_ridge
+from elmlda.core.solve import LdaOutputs, LostPrecisionError, PiOutputs, derive_lda, solve_pi
+from elmlda.core.statistics import Statistics
+from elmlda.datasets.scaling import Scaling
+from elmlda.errors import ElmldaError
+from elmlda.machine import available_memory, count_blas_threads
+from elmlda.networks.train import HIDDEN_DTYPES, add_samples, load_job_data, score_pi
+from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
+
+FEW_HIDDEN = 512
+"""Networks up to this size are computed in float64 throughout: it takes no time that anyone notices,
+and no ridge is so small that they would have to be computed again."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What makes a network what it is before it has seen a sample."""
+
+    seed: np.random.SeedSequence
+    n_inputs: int
+    n_hidden: int
+    settings: NetworkSettings
+    """Its `ridge` and `priors` are not used: they are given when the network is solved."""
+    image_shape: tuple[int, int] | None = None
+    """Rows and columns of a sample that is an image, for receptive fields."""
+
+    @property
+    def precision(self) -> str:
+        return "double" if self.n_hidden <= FEW_HIDDEN else self.settings.precision
+
+    def draw_layer(self, samples: Rows | None = None, labels: IntArray | None = None) -> HiddenLayer:
+        """The hidden layer: the same one each time.
+
+        Parameters
+        ----------
+        samples, labels : the training data, which constrained weights are made of
+        """
+        weights = draw_weights(
+            np.random.default_rng(self.seed),
+            InputSpace(self.n_inputs, self.image_shape, samples, labels),
+            self.n_hidden,
+            self.settings,
+            HIDDEN_DTYPES[self.precision],
+        )
+        return self.layer_of(weights)
+
+    def layer_of(self, input_weights: FloatArray) -> HiddenLayer:
+        """The hidden layer of input weights that were kept."""
+        scale = 1.0 if self.settings.input_scale is None else self.settings.input_scale
+        return HiddenLayer(input_weights, self.settings.activation, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A trained network."""
+
+    recipe: Recipe
+    layer: HiddenLayer
+    pi: PiOutputs
+    priors: FloatArray | None
+    """LDA's, zero for classes without training samples; None makes it PI-ELM."""
+    ridge: float
+    lda: LdaOutputs | None = field(init=False, repr=False)
+    """Of the classes that have training samples."""
+
+    def __post_init__(self) -> None:
+        lda = None
+        if self.priors is not None:
+            seen = self.seen
+            lda = derive_lda(self.pi.of_classes(seen), self.priors[seen])
+        object.__setattr__(self, "lda", lda)
+
+    @property
+    def seen(self) -> IntArray:
+        """Classes that have training samples."""
+        return np.flatnonzero(self.pi.class_counts)
+
+    def scores(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
+        """Scores of the samples: n_samples × n_classes; -inf for classes that LDA has not seen."""
+        n_rows = min(len(inputs), chunk)
+        threads = count_blas_threads() if n_rows * self.layer.n_hidden > ELEMENTS_PER_TASK else 1
+        found = score_pi(replace(self.layer, threads=threads), self.pi, inputs, chunk)
+        if self.lda is None:
+            return np.asarray(found[:, 0])
+        scores: FloatArray = np.full((len(found), self.pi.n_classes), -np.inf)
+        scores[:, self.seen] = self.lda.scores(found[:, :, self.seen])[:, 0]
+        return scores
+
+    def output_weights(self) -> tuple[FloatArray, FloatArray]:
+        """W of Eq. (16) or (5), n_hidden × n_classes, and the constants, n_classes (none for PI)."""
+        size, n_classes = self.layer.n_hidden, self.pi.n_classes
+        if self.lda is None:
+            return self.pi.at(size), np.zeros(n_classes)
+        weights, constants = np.zeros((size, n_classes)), np.full(n_classes, -np.inf)
+        seen = self.seen
+        constants[seen], weights[:, seen] = np.split(
+            self.lda.weights_at(size, self.pi.of_classes(seen)), [1]
+        )
+        return weights, constants
+
+
+class TooLargeError(ElmldaError, MemoryError):
+    """A network takes more memory than is free."""
+
+
+class Trainer:
+    """A network in training: batches of samples in, in any number and size; the network out.
+
+    Parameters
+    ----------
+    samples, labels : the training data where they are all there, for constrained input weights
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        n_classes: int,
+        samples: Rows | None = None,
+        labels: IntArray | None = None,
+    ) -> None:
+        _require_room(recipe)
+        self.recipe = recipe
+        self.layer = recipe.draw_layer(samples, labels)
+        self.statistics = Statistics.zeros(recipe.n_hidden, n_classes, self.layer.dtype.type)
+
+    def add(self, inputs: Rows, labels: IntArray, chunk: int = DEFAULT_CHUNK) -> None:
+        """Add samples and their class indices; nothing is solved yet."""
+        if not self.statistics.gram.flags.writeable:  # as joblib.load(mmap_mode="r") has it
+            self.statistics = copy.deepcopy(self.statistics)
+        layer = replace(self.layer, threads=count_blas_threads())
+        add_samples(self.statistics, layer, inputs, labels, chunk)
+
+    def solve(self, ridge: float | None, priors: FloatArray | None) -> Network:
+        """The network of the samples so far.
+
+        Parameters
+        ----------
+        ridge : λ, or None for GCV's choice
+        priors : LDA's n_classes prior probabilities, shared out among the classes seen; None for PI
+        """
+        if ridge is None:
+            ridge = choose_ridge(self.statistics)
+        pi = solve_pi(self.statistics, (self.recipe.n_hidden,), ridge)
+        if priors is not None:
+            priors = np.where(pi.class_counts > 0, priors, 0.0)
+            priors = priors / priors.sum()
+        return Network(self.recipe, self.layer, pi, priors, ridge)
+
+
+def _require_room(recipe: Recipe) -> None:
+    """Refuse a network whose Gram matrix and its factor do not fit into the memory that is free."""
+    bytes_per_pair = HIDDEN_DTYPES[recipe.precision]().itemsize + 8
+    needed, available = bytes_per_pair * recipe.n_hidden**2, available_memory()
+    if available is not None and needed > available:
+        raise TooLargeError(
+            f"{recipe.n_hidden:,} hidden units need {needed / 1e9:.2f} GB of memory, "
+            f"{available / 1e9:.2f} GB are free. At most {math.isqrt(available // bytes_per_pair):,} "
+            "would fit."
+        )
+
+
+def train_network(
+    recipe: Recipe,
+    inputs: Rows,
+    labels: IntArray,
+    ridge: float | None,
+    priors: FloatArray | None,
+    n_classes: int,
+    chunk: int = DEFAULT_CHUNK,
+) -> Network:
+    """Train a network on samples that are all there; its sums are not kept."""
+    return begin_training(recipe, inputs, labels, ridge, priors, n_classes, chunk)[1]
+
+
+def begin_training(
+    recipe: Recipe,
+    inputs: Rows,
+    labels: IntArray,
+    ridge: float | None,
+    priors: FloatArray | None,
+    n_classes: int,
+    chunk: int = DEFAULT_CHUNK,
+) -> tuple[Trainer, Network]:
+    """Train a network on samples that are all there, and keep the trainer to go on with.
+
+    In double if mixed precision is not enough.
+    """
+
+    def train(recipe: Recipe) -> tuple[Trainer, Network]:
+        trainer = Trainer(recipe, n_classes, inputs, labels)
+        trainer.add(inputs, labels, chunk)
+        return trainer, trainer.solve(ridge, priors)
+
+    with suppress(LostPrecisionError):
+        return train(recipe)
+    return train(replace(recipe, settings=recipe.settings.in_double()))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingJob:
+    """A network to be trained on a data set: all that a worker needs to know."""
+
+    dataset: DatasetRef
+    recipe: Recipe
+    ridge: float | None
+    priors: FloatArray | None
+    resources: Resources
+
+
+def run_training(job: TrainingJob) -> Network:
+    """Train the job's network, in this process."""
+    data = load_job_data(job.dataset)
+    with threadpool_limits(job.resources.threads, user_api="blas"):
+        return train_network(
+            job.recipe,
+            data.train.inputs,
+            data.train.labels,
+            job.ridge,
+            job.priors,
+            data.n_classes,
+            job.resources.chunk,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One network or an ensemble of them, with what is needed to use it on new data."""
+
+    networks: tuple[Network, ...]
+    classes: NDArray[Any]
+    """The label of each class index."""
+    combine: str | None = None
+    """How an ensemble's posteriors are combined; None if it is a single network."""
+    image_shape: tuple[int, int] | None = None
+    """Rows and columns of one sample, where samples are images."""
+    feature_names: NDArray[Any] | None = None
+    scaling: Scaling | None = None
+    """What standardised the inputs that it was trained on."""
+    params: dict[str, Any] | None = None
+    """Parameters of the estimator that it was saved from."""
+
+    @property
+    def is_ensemble(self) -> bool:
+        return self.combine is not None
+
+    @property
+    def root_seed(self) -> np.random.SeedSequence:
+        """The network's seed; an ensemble's is the one that its members' are spawned from."""
+        seed = self.recipe.seed
+        if not self.is_ensemble:
+            return seed
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key[:-1])
+
+    @property
+    def has_posteriors(self) -> bool:
+        return self.networks[0].lda is not None
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.networks[0].recipe
+
+    def scores(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
+        """The only network's scores."""
+        (network,) = self.networks
+        return network.scores(self._scaled(inputs), chunk)
+
+    def _scaled(self, inputs: Rows) -> Rows:
+        return inputs if self.scaling is None else self.scaling.apply(inputs[:])
+
+    def values(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
+        """Posteriors, or the scores of PI-ELM, which has none: n_samples × n_classes."""
+        return self.posteriors(inputs, chunk) if self.has_posteriors else self.scores(inputs, chunk)
+
+    def choose(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> IntArray:
+        """Class indices of the samples."""
+        return np.asarray(self.values(inputs, chunk).argmax(axis=1))
+
+    def posteriors(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
+        """Posterior probabilities, n_samples × n_classes, of the networks combined."""
+        starts = range(0, len(inputs), chunk)
+        return np.concatenate([self._posteriors(inputs[i : i + chunk], chunk) for i in starts])
+
+    def _posteriors(self, inputs: Rows, chunk: int) -> FloatArray:
+        inputs = self._scaled(inputs)
+        members = [posteriors_of_choice(network.scores(inputs, chunk)) for network in self.networks]
+        if self.combine is None:
+            return members[0]
+        return np.asarray(combine_posteriors(np.stack(members), self.combine, self.priors)[-1])
+
+    @property
+    def priors(self) -> FloatArray | None:
+        return self.networks[0].priors

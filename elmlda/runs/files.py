@@ -1,0 +1,100 @@
+"""Files that are whole or not there: atomic writes, one writer to a folder, no symbolic links."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from elmlda.errors import ElmldaError
+
+LOCK = ".lock"
+TEMPORARY = ".elmlda-"
+"""How the names of files begin that are not whole yet."""
+RESUMES = (
+    "What was recorded before is safe: mend the cause and run the same command again, or use --out."
+)
+NO_FOLDER = "Its folder is not there: restore it and run the same command again, or use --out."
+
+
+def write_atomically(path: Path, content: bytes, advice: str = RESUMES) -> None:
+    """Write a file so that it is there whole, or not at all; `advice` is what to do if it is not."""
+    with explain_refusal(path, advice):
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)  # noqa: PTH101
+            os.replace(temporary, path)  # noqa: PTH105
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+@contextmanager
+def explain_refusal(path: Path, advice: str = RESUMES) -> Iterator[None]:
+    """Turn the system's refusal to write into an error that says where and what to do."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        if error.errno == errno.ELOOP:
+            why = "a symbolic link, and elmlda writes through none"
+        if error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUMES:
+            advice = NO_FOLDER  # and what was recorded in it is not safe
+        raise ElmldaError(f"{path}: cannot be written: {why}. {advice}".rstrip()) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the folder's own entries on disk: the names of its files."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_no_link(path: str, flags: int) -> int:
+    """Open a file, but not through a symbolic link, which may lead out of the folder."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def lock_folder(folder: Path) -> IO[str]:
+    """Hold the folder for this process until the file is closed; an error if another one has it."""
+    with explain_refusal(folder / LOCK):
+        file = open(folder / LOCK, "a+", encoding="ascii", opener=open_no_link)  # noqa: SIM115
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "unknown"
+        file.close()
+        raise ElmldaError(
+            f"{folder} is being written by another elmlda (process {holder}). "
+            "Wait for it, or use --out for another run."
+        ) from None
+    try:
+        with explain_refusal(folder / LOCK):
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+    except BaseException:
+        with suppress(OSError):  # closing writes what is buffered
+            file.close()
+        raise
+    return file
+
+
+def find_left_overs(folder: Path) -> list[Path]:
+    """Files that were not whole when a process was killed."""
+    posteriors = folder / "posteriors"
+    places = [folder] if posteriors.is_symlink() else [folder, posteriors]
+    return [path for place in places for path in place.glob(f"{TEMPORARY}*") if path.is_file()]

@@ -1,0 +1,97 @@
+"""Test posteriors of a run's networks, used only if their checksum and their run match."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elmlda.core.arrays import FloatArray
+from elmlda.core.evaluate import require_posteriors
+from elmlda.datasets.array_file import open_npz
+from elmlda.errors import ElmldaError
+from elmlda.runs.files import explain_refusal, write_atomically
+
+
+class PosteriorStore:
+    """Test posteriors of a run's networks, one file each, trusted only if they prove themselves.
+
+    Parameters
+    ----------
+    folder : the run's
+    identity : the run's, as in its manifest: a file of another run is not used
+    shape : n_test × n_classes
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], shape: tuple[int, int]) -> None:
+        self._folder = folder / "posteriors"
+        self._identity = identity
+        self._shape = shape
+
+    def write(self, key: tuple[int, ...], n_hidden: int, posteriors: FloatArray) -> None:
+        """Keep a network's posteriors (float32)."""
+        require_posteriors(posteriors)
+        content = io.BytesIO()
+        np.savez(
+            content,
+            posteriors=posteriors,
+            network=np.array(self._network(key, n_hidden)),
+            sha256=np.array(hashlib.sha256(posteriors.tobytes()).hexdigest()),
+        )
+        path = self._path(key, n_hidden)
+        with explain_refusal(path):
+            if self._folder.is_symlink():
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            self._folder.mkdir(exist_ok=True)
+        write_atomically(path, content.getvalue())
+
+    def read(self, key: tuple[int, ...], n_hidden: int) -> FloatArray | None:
+        """A network's posteriors; None if there are none, with a warning if they are broken."""
+        path = self._path(key, n_hidden)
+        try:
+            return self._read(path, self._network(key, n_hidden))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, ElmldaError) as error:
+            reason = str(error).removeprefix(f"{path}: ")
+            warnings.warn(
+                f"{path}: not used, the network is trained again: {reason}",
+                UntrustedPosteriorsWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def _read(self, path: Path, network: str) -> FloatArray:
+        expected = 4 * self._shape[0] * self._shape[1]
+        if path.stat().st_size > expected + 100_000:
+            raise ValueError(f"{path.stat().st_size:,} bytes, expected about {expected:,}")
+        with open_npz(path) as archive:
+            if str(archive.read("network").values) != network:
+                raise ValueError("it is of another run or network")
+            posteriors: FloatArray = archive.read("posteriors").values
+            sha256 = str(archive.read("sha256").values)
+        if posteriors.shape != self._shape or posteriors.dtype != np.float32:
+            raise ValueError(f"{posteriors.dtype} of shape {posteriors.shape}")
+        if hashlib.sha256(posteriors.tobytes()).hexdigest() != sha256:
+            raise ValueError("the content does not have its checksum")
+        require_posteriors(posteriors)
+        return posteriors
+
+    def _path(self, key: tuple[int, ...], n_hidden: int) -> Path:
+        return self._folder / f"{'-'.join(map(str, key))}-{n_hidden}.npz"
+
+    def _network(self, key: tuple[int, ...], n_hidden: int) -> str:
+        about = {"run": self._identity, "key": list(key), "n_hidden": n_hidden}
+        return json.dumps(about, sort_keys=True)
+
+
+class UntrustedPosteriorsWarning(UserWarning):
+    """A file of posteriors is broken, or of another network, and is not used."""

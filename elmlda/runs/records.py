@@ -1,0 +1,200 @@
+"""CSV files of records, each line with a checksum of its own.
+
+What a disk or an editor has changed is refused instead of being counted. Files from before there were
+checksums have none, and are read without.
+
+A record is on disk, flushed and synced, before `append` returns. A torn last line (the process was
+killed, the power failed) is dropped when the run goes on.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import errno
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar, get_type_hints
+
+from elmlda.errors import ElmldaError
+from elmlda.runs.files import explain_refusal, open_no_link, sync_folder, write_atomically
+
+CHECK = "crc32"
+"""The last column of records: of the line's text before it."""
+
+Record = TypeVar("Record")
+
+
+class RecordFile(Generic[Record]):
+    """A CSV file of one frozen dataclass's instances, appended to and read back.
+
+    Parameters
+    ----------
+    refuse : called before the file is written, to raise an error if it must not be
+    """
+
+    def __init__(
+        self, path: Path, record_type: type[Record], refuse: Callable[[], None] | None = None
+    ) -> None:
+        self.path = path
+        self._type = record_type
+        self._refuse = refuse or (lambda: None)
+        self._n_bytes: int | None = None  # as it was left here; None: nobody has looked yet
+        hints = get_type_hints(record_type)
+        self._parsers: dict[str, Callable[[str], Any]] = {
+            field.name: hints[field.name]
+            for field in dataclasses.fields(record_type)  # type: ignore[arg-type]
+        }
+
+    def read(self) -> list[Record]:
+        """Every whole record; a torn last line does not count."""
+        try:
+            text = self._read_bytes().decode("utf-8", errors="replace")
+        except FileNotFoundError:
+            return []
+        header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
+        if header not in (self._header, self._old_header):
+            raise ElmldaError(
+                f"{self.path}: the first line is '{header[:200]}', expected '{self._header}'. "
+                "Another version of elmlda made it, or it was edited: use --out for a new run."
+            )
+        parse = self._parse_checked if header == self._header else self._parse
+        return [parse(number, line) for number, line in enumerate(lines, start=2)]
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Add records; when this returns, they are on disk. If it fails, the file is as before."""
+        if not records:
+            return
+        lines = [self._format(record) for record in records]
+        self._refuse()
+        with explain_refusal(self.path), open(self.path, "ab", 0, opener=open_no_link) as file:
+            size = file.tell()
+            self._refuse_if_changed(size)
+            if size == 0:
+                lines.insert(0, self._header)
+            content = "".join(f"{line}\n" for line in lines).encode()
+            try:
+                if file.write(content) < len(content):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)
+                raise
+            self._n_bytes = size + len(content)
+            if size == 0:
+                sync_folder(self.path.parent)
+
+    def mend(self) -> None:
+        """Cut off what follows the last line break, and give lines without one their CRC-32.
+
+        From now on nobody else may change the file.
+        """
+        try:
+            content = self._read_bytes()
+        except FileNotFoundError:
+            content = b""
+        self._n_bytes = content.rfind(b"\n") + 1
+        if self._n_bytes < len(content):
+            with explain_refusal(self.path), open(self.path, "r+b", 0, opener=open_no_link) as file:
+                file.truncate(self._n_bytes)
+        if content[: self._n_bytes].partition(b"\n")[0].rstrip(b"\r") == self._old_header.encode():
+            self._write(self.read())
+
+    def sort(self, key: Callable[[Record], Any]) -> None:
+        """Bring the records into order, whatever the order in which they came."""
+        self.replace(sorted(self.read(), key=key))
+
+    def replace(self, records: Sequence[Record]) -> None:
+        """Have these records and no others; the file is the old one or the new one, never half."""
+        self._refuse()
+        self._refuse_if_changed(self.path.stat().st_size if self.path.exists() else 0)
+        if records != self.read():
+            self._write(records)
+
+    def _write(self, records: Sequence[Record]) -> None:
+        lines = [self._header, *map(self._format, records)]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        write_atomically(self.path, content)
+        self._n_bytes = len(content)
+
+    def _refuse_if_changed(self, n_bytes: int) -> None:
+        if self._n_bytes not in (None, n_bytes):
+            raise ElmldaError(
+                f"{self.path}: {n_bytes:,} bytes, expected {self._n_bytes:,}: something else changed "
+                "or removed it during the run. Run the same command again to compute what it lacks."
+            )
+
+    def _read_bytes(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise ElmldaError(f"{self.path}: cannot be read: {error.strerror or error}.") from error
+
+    @property
+    def _header(self) -> str:
+        return f"{self._old_header},{CHECK}"
+
+    @property
+    def _old_header(self) -> str:
+        return ",".join(self._parsers)
+
+    def _format(self, record: Record) -> str:
+        text = self._format_values(record)
+        return f"{text},{_crc32(text)}"
+
+    def _format_values(self, record: Record) -> str:
+        out = io.StringIO()
+        values = [getattr(record, name) for name in self._parsers]
+        csv.writer(out, lineterminator="").writerow(
+            [f"{value:.6g}" if isinstance(value, float) else value for value in values]
+        )
+        return out.getvalue()
+
+    def _parse_checked(self, number: int, line: str) -> Record:
+        text, _, check = line.rpartition(",")
+        if check != _crc32(text):
+            raise self._not_a_record(number, line, "its check does not fit: it was damaged or edited")
+        return self._parse(number, text)
+
+    def _parse(self, number: int, line: str) -> Record:
+        try:
+            if "\N{REPLACEMENT CHARACTER}" in line:
+                raise ValueError("not UTF-8")
+            values = next(csv.reader([line]), [])
+            pairs = zip(self._parsers.items(), values, strict=True)
+            record = self._type(**{name: parse(value) for (name, parse), value in pairs})
+        except (ValueError, csv.Error) as error:
+            raise self._not_a_record(number, line, str(error)) from error
+        if self._format_values(record) != line:
+            raise self._not_a_record(number, line, "not written as elmlda writes")
+        return record
+
+    def _not_a_record(self, number: int, line: str, why: str) -> ElmldaError:
+        return ElmldaError(
+            f"{self.path}, line {number}: {line[:200]!r} is not a record of {self._old_header} "
+            f"({why[:200]}). Remove the line to have it computed again."
+        )
+
+
+def unique(records: Iterable[Record], key: Callable[[Record], Any], path: Path) -> dict[Any, Record]:
+    """A file's records by key; two with the same key are an error."""
+    found: dict[Any, Record] = {}
+    lines: dict[Any, int] = {}
+    for line, record in enumerate(records, start=2):
+        name = key(record)
+        if name in found:
+            raise ElmldaError(
+                f"{path}, lines {lines[name]} and {line}: two records of {name}. "
+                "Remove both lines to have it computed again."
+            )
+        found[name], lines[name] = record, line
+    return found
+
+
+def _crc32(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"

@@ -1,0 +1,476 @@
+"""Oracles: numpy's lstsq and pinv, scikit-learn's LDA, and the paper's equations taken literally."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from elmlda.core import blas, solve
+from elmlda.core.evaluate import posteriors
+from elmlda.core.solve import (
+    LostPrecisionError,
+    RankWarning,
+    SingularCovarianceError,
+    derive_lda,
+    solve_pi,
+)
+from elmlda.core.statistics import Statistics
+from elmlda.errors import ElmldaError
+
+properties = settings(derandomize=True, deadline=None, max_examples=60)
+seeds = st.integers(0, 2**32)
+ridges = st.sampled_from([0.0, 1e-3, 2.0])
+
+
+def draw_samples(seed, n_samples, n_hidden, n_classes, spread=1.0):
+    """Hidden outputs of overlapping classes, each of which has samples, and their labels."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(n_samples) % n_classes)
+    means = rng.normal(size=(n_classes, n_hidden))
+    return np.tanh(means[labels] * spread / 2 + rng.normal(size=(n_samples, n_hidden))), labels
+
+
+def accumulate(hidden, labels, n_classes, dtype=np.float64):
+    statistics = Statistics.zeros(hidden.shape[1], n_classes, dtype)
+    statistics.add(np.ascontiguousarray(hidden, dtype), labels)
+    return statistics
+
+
+def least_squares(hidden, labels, n_classes, ridge=0.0, constant=False):
+    """Eq. (5) by lstsq; a ridge as rows √λ I with targets 0; a constant unit, without ridge, last."""
+    n_samples, n_hidden = hidden.shape
+    rows = np.vstack([hidden, np.sqrt(ridge) * np.eye(n_hidden)])
+    if constant:
+        ones = np.concatenate([np.ones(n_samples), np.zeros(n_hidden)])
+        rows = np.column_stack([rows, ones])
+    targets = np.vstack([np.eye(n_classes)[labels], np.zeros((n_hidden, n_classes))])
+    return np.linalg.lstsq(rows, targets, rcond=1e-10)[0]
+
+
+def literal_lda(hidden, labels, priors, ridge=0.0):
+    """W of Eq. (16), from Eq. (12) class by class; KΣ + λI with a ridge."""
+    n_samples, n_hidden = hidden.shape
+    means = [hidden[labels == n].mean(axis=0) for n in range(len(priors))]
+    covariance = ridge * np.eye(n_hidden) / n_samples
+    for a, label in zip(hidden, labels, strict=True):
+        covariance += np.outer(a - means[label], a - means[label]) / n_samples
+    columns = []
+    for mean, prior in zip(means, priors, strict=True):
+        direction = np.linalg.solve(covariance, mean)
+        columns.append([np.log(prior) - mean @ direction / 2, *direction])
+    return np.array(columns).T
+
+
+@st.composite
+def problems(draw):
+    """Samples enough for both methods, and ascending sizes."""
+    n_hidden, n_classes = draw(st.integers(1, 12)), draw(st.integers(2, 5))
+    n_samples = draw(st.integers(4 * n_hidden + 25, 120))
+    sizes = {*draw(st.sets(st.integers(1, n_hidden))), n_hidden}
+    return *draw_samples(draw(seeds), n_samples, n_hidden, n_classes), n_classes, tuple(sorted(sizes))
+
+
+# PI
+
+
+def test_pi_of_some_classes():
+    hidden, labels = draw_samples(0, 100, 8, 4)
+    pi = solve_pi(accumulate(hidden, labels, 4), (3, 8), 0.5)
+    some = np.array([3, 0])
+    found = pi.of_classes(some)
+    assert (found.sizes, found.ranks, found.n_classes) == (pi.sizes, pi.ranks, 2)
+    np.testing.assert_array_equal(found.class_counts, pi.class_counts[some])
+    np.testing.assert_allclose(found.scores(hidden), pi.scores(hidden)[:, :, some], rtol=1e-12)
+    np.testing.assert_array_equal(found.explained, pi.explained[:, [[3], [0]], [3, 0]])
+
+
+@properties
+@given(problems(), ridges)
+def test_pi_is_least_squares_at_every_size(problem, ridge):
+    hidden, labels, n_classes, sizes = problem
+    pi = solve_pi(accumulate(hidden, labels, n_classes), sizes, ridge)
+    assert pi.ranks == pi.sizes == sizes
+    scores = pi.scores(hidden)
+    for i, size in enumerate(sizes):
+        expected = least_squares(hidden[:, :size], labels, n_classes, ridge)
+        np.testing.assert_allclose(pi.at(size), expected, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(scores[:, i], hidden[:, :size] @ expected, rtol=1e-7, atol=1e-9)
+
+
+@properties
+@given(problems(), ridges)
+def test_every_nested_size_is_that_size_solved_alone(problem, ridge):
+    hidden, labels, n_classes, sizes = problem
+    statistics = accumulate(hidden, labels, n_classes)
+    before = [a.copy() for a in (statistics.gram, statistics.class_sums, statistics.class_counts)]
+    nested = solve_pi(statistics, sizes, ridge)
+    nested_lda = derive_lda(nested, np.full(n_classes, 1 / n_classes))
+    for i, size in enumerate(sizes):
+        alone = solve_pi(accumulate(hidden[:, :size], labels, n_classes), [size], ridge)
+        np.testing.assert_allclose(nested.at(size), alone.at(size), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(nested.explained[i], alone.explained[0], rtol=1e-8, atol=1e-10)
+        alone_lda = derive_lda(alone, np.full(n_classes, 1 / n_classes))
+        np.testing.assert_allclose(
+            nested_lda.weights_at(size, nested), alone_lda.weights_at(size, alone), rtol=1e-6, atol=1e-8
+        )
+    for array, kept in zip(
+        (statistics.gram, statistics.class_sums, statistics.class_counts), before, strict=True
+    ):
+        np.testing.assert_array_equal(array, kept)
+
+
+def test_pi_beyond_one_block_of_columns_and_of_the_factor(monkeypatch):
+    monkeypatch.setattr(blas, "CHOLESKY_BLOCK", 64)
+    monkeypatch.setattr(solve, "COLUMNS_PER_COPY", 50)
+    hidden, labels = draw_samples(0, 600, 170, 4)
+    statistics = accumulate(hidden, labels, 4)
+    statistics.gram[np.triu_indices(170, 1)] = np.nan  # The upper triangle is nobody's.
+    pi = solve_pi(statistics, (49, 64, 128, 170), ridge=0.5)
+    for size in pi.sizes:
+        expected = least_squares(hidden[:, :size], labels, 4, 0.5)
+        np.testing.assert_allclose(pi.at(size), expected, rtol=1e-7, atol=1e-9)
+
+
+@properties
+@given(problems())
+def test_explained_is_what_the_network_reproduces_of_the_targets(problem):
+    hidden, labels, n_classes, sizes = problem
+    pi = solve_pi(accumulate(hidden, labels, n_classes), sizes)
+    targets = np.eye(n_classes)[labels]
+    for i, scores in enumerate(np.moveaxis(pi.scores(hidden), 1, 0)):
+        np.testing.assert_allclose(pi.explained[i], targets.T @ scores, rtol=1e-8, atol=1e-8)
+
+
+def test_scores_of_float32_hidden_outputs_are_computed_in_float64():
+    hidden, labels = draw_samples(3, 200, 10, 3)
+    single = hidden.astype(np.float32)
+    pi = solve_pi(accumulate(single, labels, 3), (4, 10))
+    scores = pi.scores(single)
+    assert scores.dtype == np.float64
+    np.testing.assert_allclose(scores[:, 1], single.astype(np.float64) @ pi.at(10), rtol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_ridge_is_added_to_the_gram_matrix_in_float64(dtype):
+    """One unit and one sample of each class: (2 + λ) w = 1, by hand."""
+    statistics = accumulate(np.ones((2, 1)), np.array([0, 1]), 2, dtype)
+    pi = solve_pi(statistics, (1,), ridge=1e-10)
+    np.testing.assert_allclose(pi.at(1), [[1 / (2 + 1e-10)] * 2], rtol=1e-15)
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (2, 2, 4), (2, 3), (2, 5)])
+def test_sizes_must_ascend_to_all_units(sizes):
+    statistics = accumulate(*draw_samples(0, 30, 4, 2), 2)
+    with pytest.raises(ValueError, match="must ascend to 4"):
+        solve_pi(statistics, sizes)
+
+
+# PI with a constant unit
+
+
+@properties
+@given(problems(), ridges)
+def test_a_constant_unit_is_least_squares_with_a_column_of_ones(problem, ridge):
+    hidden, labels, n_classes, sizes = problem
+    pi = solve_pi(accumulate(hidden, labels, n_classes), sizes, ridge)
+    fresh = np.random.default_rng(1).normal(size=(20, hidden.shape[1]))
+    scores = pi.add_constant_unit(pi.scores(fresh))
+    for i, size in enumerate(sizes):
+        weights = least_squares(hidden[:, :size], labels, n_classes, ridge, constant=True)
+        expected = fresh[:, :size] @ weights[:-1] + weights[-1]
+        np.testing.assert_allclose(scores[:, i], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_constant_unit_that_the_network_has_already_changes_nothing():
+    hidden, labels = draw_samples(0, 200, 6, 3)
+    hidden[:, 1] = 1 - hidden[:, 0]
+    pi = solve_pi(accumulate(hidden, labels, 3), (1, 2, 6))
+    fresh = np.random.default_rng(1).normal(size=(20, 6))
+    plain = pi.scores(fresh)
+    with_constant = pi.add_constant_unit(plain)
+    np.testing.assert_array_equal(with_constant[:, 1:], plain[:, 1:])
+    weights = least_squares(hidden[:, :1], labels, 3, constant=True)
+    np.testing.assert_allclose(with_constant[:, 0], fresh[:, :1] @ weights[:-1] + weights[-1])
+
+
+# LDA
+
+
+@properties
+@given(problems(), ridges, seeds)
+def test_lda_is_the_papers_equations(problem, ridge, seed):
+    hidden, labels, n_classes, sizes = problem
+    priors = np.random.default_rng(seed).dirichlet(np.full(n_classes, 5.0))
+    pi = solve_pi(accumulate(hidden, labels, n_classes), sizes, ridge)
+    lda = derive_lda(pi, priors)
+    fresh = np.random.default_rng(1).normal(size=(20, hidden.shape[1]))
+    scores = lda.scores(pi.scores(fresh))
+    for i, size in enumerate(sizes):
+        expected = literal_lda(hidden[:, :size], labels, priors, ridge)
+        np.testing.assert_allclose(lda.weights_at(size, pi), expected, rtol=1e-6, atol=1e-8)
+        with_one = np.column_stack([np.ones(20), fresh[:, :size]])
+        np.testing.assert_allclose(scores[:, i], with_one @ expected, rtol=1e-6, atol=1e-7)
+
+
+@properties
+@given(problems())
+def test_lda_is_scikit_learns_with_frequencies_as_priors(problem):
+    hidden, labels, n_classes, sizes = problem
+    statistics = accumulate(hidden, labels, n_classes)
+    priors = statistics.class_counts / len(labels)
+    pi = solve_pi(statistics, sizes)
+    lda = derive_lda(pi, priors)
+    fresh = np.random.default_rng(1).normal(size=(20, hidden.shape[1]))
+    scores = lda.scores(pi.scores(fresh))
+    for i, size in enumerate(sizes):
+        oracle = LinearDiscriminantAnalysis(solver="lsqr", priors=priors).fit(hidden[:, :size], labels)
+        found = lda.weights_at(size, pi)
+        # With two classes scikit-learn keeps the difference of the second to the first only.
+        expected = np.vstack([oracle.intercept_, oracle.coef_.T])
+        if n_classes == 2:
+            found = found[:, 1:] - found[:, :1]
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            posteriors(scores[:, i]), oracle.predict_proba(fresh[:, :size]), rtol=1e-6, atol=1e-10
+        )
+
+
+# Dependent hidden units
+
+
+def spoil(hidden, how, rng):
+    """Make some of the second half of the units dependent; the rank that remains."""
+    n_hidden = hidden.shape[1]
+    unit = rng.integers(n_hidden // 2, n_hidden)
+    if how == "dead":
+        hidden[:, unit] = 0
+    elif how == "repeated":
+        hidden[:, unit] = hidden[:, rng.integers(0, n_hidden // 2)]
+    elif how == "combined":
+        hidden[:, unit] = hidden[:, 0] - 0.3 * hidden[:, 1]
+    return n_hidden - 1
+
+
+def assert_moore_penrose(pi, hidden, labels, n_classes):
+    fresh = np.random.default_rng(1).normal(size=(20, hidden.shape[1]))
+    scores = pi.scores(fresh)
+    for i, size in enumerate(pi.sizes):
+        expected = np.linalg.pinv(hidden[:, :size], rcond=1e-9) @ np.eye(n_classes)[labels]
+        np.testing.assert_allclose(pi.at(size), expected, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(scores[:, i], fresh[:, :size] @ expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("how", ["dead", "repeated", "combined"])
+def test_pi_of_dependent_units_is_the_moore_penrose_solution(how):
+    hidden, labels = draw_samples(7, 300, 40, 3)
+    rank = spoil(hidden, how, np.random.default_rng(0))
+    message = f"40 hidden units have rank {rank}: dead or repeated units, or fewer than 40 different"
+    with pytest.warns(RankWarning, match=message):
+        pi = solve_pi(accumulate(hidden, labels, 3), (10, 40))
+    assert pi.ranks == (10, rank)
+    assert_moore_penrose(pi, hidden, labels, 3)
+
+
+def test_pi_of_units_that_are_all_dead_is_zero():
+    with pytest.warns(RankWarning, match="5 hidden units have rank 0"):
+        pi = solve_pi(accumulate(np.zeros((30, 5)), np.arange(30) % 3, 3), (5,))
+    assert pi.ranks == (0,)
+    assert not pi.weights.any()
+
+
+def test_pi_of_fewer_samples_than_units_is_the_moore_penrose_solution():
+    hidden, labels = draw_samples(0, 20, 40, 3)
+    with pytest.warns(RankWarning, match="40 hidden units have rank 20"):
+        pi = solve_pi(accumulate(hidden, labels, 3), (10, 15, 40))
+    assert pi.ranks == (10, 15, 20)
+    assert_moore_penrose(pi, hidden, labels, 3)
+    np.testing.assert_allclose(pi.scores(hidden)[:, -1], np.eye(3)[labels], atol=1e-9)
+
+
+@properties
+@given(
+    st.integers(4, 12),
+    st.integers(40, 3000),
+    st.sampled_from(["dead", "repeated", "combined"]),
+    seeds,
+)
+@example(5, 519, "repeated", 19)
+@example(5, 501, "combined", 1)
+@example(5, 510, "combined", 10)
+def test_the_rank_of_few_dependent_units(n_hidden, n_samples, how, seed):
+    hidden, labels = draw_samples(seed, n_samples, n_hidden, 3)
+    rank = spoil(hidden, how, np.random.default_rng(seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        pi = solve_pi(accumulate(hidden, labels, 3), (n_hidden,))
+    assert pi.ranks == (rank,)
+    assert_moore_penrose(pi, hidden, labels, 3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@properties
+@given(n_samples=st.integers(2, 60), n_more=st.integers(1, 3), seed=seeds)
+@example(n_samples=2, n_more=1, seed=0)
+@example(n_samples=26, n_more=1, seed=24)
+@example(n_samples=36, n_more=1, seed=34)
+def test_the_rank_of_hardly_fewer_samples_than_units(dtype, n_samples, n_more, seed):
+    n_hidden = n_samples + n_more
+    statistics = accumulate(*draw_samples(seed, n_samples, n_hidden, 2), 2, dtype)
+    if dtype == np.float32:
+        with pytest.raises(LostPrecisionError):
+            solve_pi(statistics, (n_hidden,))
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)
+            pi = solve_pi(statistics, (n_hidden,))
+        assert pi.ranks[0] <= n_samples
+
+
+@properties
+@given(st.integers(5, 30), st.integers(1, 5), seeds)
+def test_the_rank_of_units_that_are_linear_in_the_inputs(n_inputs, n_more, seed):
+    """What a tiny input scale does: more units than inputs, all of them linear."""
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(-0.5, 0.5, (n_inputs, n_inputs + n_more))
+    hidden = np.tanh(1e-9 * rng.uniform(size=(400, n_inputs)) @ weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        pi = solve_pi(accumulate(hidden, np.arange(400) % 2, 2), (n_inputs + n_more,))
+    assert pi.ranks == (n_inputs,)
+
+
+def test_a_ridge_makes_dependent_units_independent():
+    hidden, labels = draw_samples(7, 300, 40, 3)
+    spoil(hidden, "repeated", np.random.default_rng(0))
+    pi = solve_pi(accumulate(hidden, labels, 3), (10, 40), ridge=1e-3)
+    assert pi.ranks == (10, 40)
+    for size in pi.sizes:
+        expected = least_squares(hidden[:, :size], labels, 3, 1e-3)
+        np.testing.assert_allclose(pi.at(size), expected, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("how", ["dead", "repeated", "combined"])
+def test_float32_cannot_tell_dependent_units_from_rounding(how):
+    hidden, labels = draw_samples(7, 300, 8, 3)
+    spoil(hidden, how, np.random.default_rng(0))
+    statistics = accumulate(hidden, labels, 3, np.float32)
+    with pytest.raises(LostPrecisionError, match="some of 8 hidden units depend on") as raised:
+        solve_pi(statistics, (4, 8))
+    assert "--precision double" in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("rest", "enough"), [(2**-18, False), (2**-14, True)])
+def test_what_remains_of_a_unit_must_stand_out_from_float32s_rounding(rest, enough):
+    """A Gram matrix that float32 holds exactly; `rest` is what unit 1 leaves of unit 2."""
+    gram = np.array([[1, 1], [1, 1 + rest]], np.float32, order="F")
+    statistics = Statistics(gram, np.array([[0.5, 0.5], [0.5, 0.25]]), np.array([1, 1]))
+    if enough:
+        np.testing.assert_allclose(
+            solve_pi(statistics, (2,)).at(2), [[0.5, 0.5 + 0.25 / rest], [0, -0.25 / rest]]
+        )
+    else:
+        with pytest.raises(LostPrecisionError, match="some of 2 hidden units"):
+            solve_pi(statistics, (2,))
+    double = Statistics(gram.astype(np.float64, order="F"), statistics.class_sums, np.array([1, 1]))
+    assert solve_pi(double, (2,)).ranks == (2,)
+
+
+def test_float32_that_is_enough_is_used():
+    hidden, labels = draw_samples(7, 300, 8, 3)
+    pi = solve_pi(accumulate(hidden, labels, 3, np.float32), (4, 8))
+    for size in pi.sizes:
+        expected = least_squares(hidden[:, :size], labels, 3)
+        np.testing.assert_allclose(pi.at(size), expected, rtol=1e-3, atol=1e-5)
+
+
+# LDA's covariance without an inverse
+
+UNIFORM = np.full(3, 1 / 3)
+
+
+def few_samples():
+    return draw_samples(0, 20, 40, 3)
+
+
+def repeated_units():
+    hidden, labels = draw_samples(7, 300, 40, 3)
+    hidden[:, 30] = hidden[:, 3]
+    return hidden, labels
+
+
+def exactly_fitted():
+    """Class 1 has a hidden unit of its own; the others are not fitted."""
+    hidden, labels = draw_samples(0, 300, 10, 3)
+    hidden[:, 4] = labels == 1
+    return hidden, labels
+
+
+def as_many_samples_as_units():
+    """An orthogonal matrix, so that nothing but the targets is singular."""
+    return np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))[0], np.arange(12) % 3
+
+
+WITHOUT_INVERSE = {
+    few_samples: "LDA needs more training samples than hidden units or a ridge: "
+    "20 samples, 40 hidden units. Add --ridge 1e-3.",
+    repeated_units: "LDA's covariance is singular: 40 hidden units have rank 39 "
+    "(dead or repeated units). Use fewer hidden units or add a ridge (--ridge 1e-3).",
+    exactly_fitted: "LDA's covariance is singular: some combination of 10 hidden units is the same "
+    "for all samples of a class. Use fewer hidden units or add a ridge (--ridge 1e-3).",
+    as_many_samples_as_units: "LDA needs more training samples than hidden units or a ridge: "
+    "12 samples, 12 hidden units. Add --ridge 1e-3.",
+}
+
+
+@pytest.mark.filterwarnings("ignore::elmlda.core.solve.RankWarning")
+@pytest.mark.parametrize("make", WITHOUT_INVERSE, ids=lambda make: make.__name__)
+def test_a_covariance_without_inverse_is_refused(make):
+    hidden, labels = make()
+    pi = solve_pi(accumulate(hidden, labels, 3), (2, hidden.shape[1]))
+    with pytest.raises(SingularCovarianceError, match=f"^{re.escape(WITHOUT_INVERSE[make])}$"):
+        derive_lda(pi, UNIFORM)
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+@pytest.mark.parametrize("make", WITHOUT_INVERSE, ids=lambda make: make.__name__)
+def test_a_ridge_gives_the_covariance_an_inverse(make, ridge):
+    hidden, labels = make()
+    pi = solve_pi(accumulate(hidden, labels, 3), (2, hidden.shape[1]), ridge)
+    lda = derive_lda(pi, UNIFORM)
+    for size in pi.sizes:
+        expected = literal_lda(hidden[:, :size], labels, UNIFORM, ridge)
+        found = lda.weights_at(size, pi)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
+def test_a_class_without_samples_has_no_mean(ridge):
+    hidden, labels = draw_samples(0, 100, 5, 2)
+    pi = solve_pi(accumulate(hidden, 2 * labels, 4), (5,), ridge)
+    with pytest.raises(
+        ElmldaError, match=r"^no training sample of class 1, 3: LDA needs every class's"
+    ):
+        derive_lda(pi, np.full(4, 0.25))
+
+
+@pytest.mark.filterwarnings("ignore::elmlda.core.solve.RankWarning")
+@properties
+@given(st.integers(2, 20), st.integers(-4, 1), st.integers(2, 5), seeds)
+def test_lda_is_right_or_refused_around_as_many_samples_as_units(n_hidden, n_fewer, n_classes, seed):
+    """Σ has rank n_samples - n_classes: beyond it there is no inverse, and no answer is the answer."""
+    n_samples = max(n_classes, n_hidden + n_classes + n_fewer)
+    hidden, labels = draw_samples(seed, n_samples, n_hidden, n_classes)
+    priors = np.full(n_classes, 1 / n_classes)
+    pi = solve_pi(accumulate(hidden, labels, n_classes), (n_hidden,))
+    try:
+        lda = derive_lda(pi, priors)
+    except SingularCovarianceError:
+        return
+    assert n_samples - n_classes >= n_hidden
+    found, expected = lda.weights_at(n_hidden, pi), literal_lda(hidden, labels, priors)
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
