@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmlda.errors import ElmldaError
-from elmlda.networks.train import HIDDEN_DTYPES
+from elmlda.networks.steps import HIDDEN_DTYPES
 from elmlda.settings import (
     ACTIVATION_NAMES,
     PRECISIONS,

@@ -23,7 +23,8 @@ from elmlda.core.input_weights import draw_weights
 from elmlda.datasets import Dataset, load_dataset
 from elmlda.execute.local import execute
 from elmlda.networks.cost import Problem, count_operations, measure_matmul_speed
-from elmlda.networks.train import HIDDEN_DTYPES, NetworkResult, run_network
+from elmlda.networks.steps import HIDDEN_DTYPES
+from elmlda.networks.train import NetworkResult, run_network
 from elmlda.ranges import format_ranges
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 

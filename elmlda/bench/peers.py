@@ -18,7 +18,7 @@ from elmlda.core.arrays import FloatArray, IntArray, RealArray
 from elmlda.core.hidden import ACTIVATIONS
 from elmlda.datasets import Dataset
 from elmlda.machine import available_memory
-from elmlda.networks.train import HIDDEN_DTYPES
+from elmlda.networks.steps import HIDDEN_DTYPES
 from elmlda.settings import ACTIVATION_NAMES, NetworkSettings
 
 LIBRARY_BYTES = 100_000_000

@@ -162,11 +162,11 @@ def _compare_on(name: str, options: dict[str, Any]) -> None:
 
 
 def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> ComparePlan:
-    from elmlda.cli import run as runs
     from elmlda.core.input_space import InputSpace
     from elmlda.datasets.dataset import Dataset
     from elmlda.experiments.compare import ComparePlan, choose_sizes, smallest_training_part
     from elmlda.machine import share_cores
+    from elmlda.networks.memory import require_room
     from elmlda.settings import NetworkSettings, Resources
 
     n_folds = 1 if isinstance(source, Dataset) else options["folds"]
@@ -195,7 +195,7 @@ def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> Co
         Resources(threads, options["chunk"]),
     )
     if not options["cluster"]:
-        runs.refuse_too_large(
+        require_room(
             _largest(plan),
             source.n_inputs,
             options["chunk"],

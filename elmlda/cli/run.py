@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 import numpy as np
@@ -20,15 +19,18 @@ from elmlda.datasets import Dataset, find_info
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Place
-from elmlda.machine import available_memory, count_cores, describe_machine, held_memory, share_cores
+from elmlda.machine import count_cores, describe_machine, share_cores
 from elmlda.networks.cost import (
     Problem,
     count_operations,
     measure_matmul_speed,
     predict_peak_bytes,
     predict_total_bytes,
+    predict_waiting_bytes,
 )
-from elmlda.networks.train import HIDDEN_DTYPES, load_job_data, resolve_priors
+from elmlda.networks.jobs import load_job_data
+from elmlda.networks.memory import require_room
+from elmlda.networks.steps import HIDDEN_DTYPES, resolve_priors
 from elmlda.runs.manifest import check_same_run, read_manifest
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.runs.run import Run
@@ -36,9 +38,6 @@ from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
-
-CHUNK_STEP = 500
-"""Of the smaller chunks that are advised: the smallest is not much slower."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def refuse_what_cannot_be(setup: Setup, sizes: tuple[int, ...]) -> None:
             return peak_bytes(with_share(setup, chunk, jobs), up_to)
 
         chunk, jobs = setup.resources.chunk, setup.n_processes
-        refuse_too_large(sizes[-1], setup.dataset.n_inputs, chunk, jobs, needed)
+        require_room(sizes[-1], setup.dataset.n_inputs, chunk, jobs, needed)
 
 
 def refuse_too_few_samples(setup: Setup, n_hidden: int) -> None:
@@ -198,55 +197,13 @@ def choose_place(setup: Setup, sizes: tuple[int, ...]) -> Place | int:
     )
 
 
-Needed: TypeAlias = Callable[[int, int, int], int]
-"""Bytes for so many hidden units, samples in a chunk and networks side by side."""
-
-
-def refuse_too_large(n_hidden: int, n_inputs: int, chunk: int, jobs: int, needed: Needed) -> None:
-    """Refuse what takes more memory than is free, and say what would fit."""
-    available = available_memory()
-    if available is None:
-        return
-    free = available + held_memory()  # what this process has already is part of what it needs
-    total = needed(n_hidden, chunk, jobs)
-    if total <= free:
-        return
-    is_fanout = n_hidden % n_inputs == 0
-    unit = n_inputs if is_fanout else 1
-    most = bisect_right(range(1, n_hidden // unit), free, key=lambda n: needed(n * unit, chunk, jobs))
-    fewer_jobs = bisect_right(range(1, jobs), free, key=lambda n: needed(n_hidden, chunk, n))
-    smaller_chunk = CHUNK_STEP * bisect_right(
-        range(CHUNK_STEP, chunk, CHUNK_STEP), free, key=lambda n: needed(n_hidden, n, jobs)
-    )
-    fitting = [
-        f"{option} {value}"
-        for option, value in (
-            ("--fanout" if is_fanout else "--hidden", most),
-            ("--jobs", fewer_jobs),
-            ("--chunk", smaller_chunk),
-        )
-        if value
-    ]
-    at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
-    raise ElmldaError(
-        f"{n_hidden:,} hidden units need {total / 1e9:.2f} GB of memory{at_a_time}, "
-        f"{free / 1e9:.2f} GB are free. "
-        + (
-            f"At most {' or '.join(fitting)} would fit."
-            if fitting
-            else "Nothing smaller would fit: free some memory first."
-        )
-    )
-
-
 def peak_bytes(setup: Setup, sizes: tuple[int, ...]) -> int:
     """Memory that the run takes at its peak: all its processes together, or one worker."""
     data, resources = setup.dataset, setup.resources
     itemsize = hidden_itemsize(setup.settings)
     inputs = data.train.nbytes + data.test.nbytes
     one = predict_peak_bytes(setup.problem(sizes), resources.chunk, itemsize, inputs)
-    # Partial Gram matrices that wait for another to be merged with.
-    waiting = (setup.n_blocks - 1).bit_length() * itemsize * sizes[-1] ** 2
+    waiting = predict_waiting_bytes(setup.n_blocks, itemsize, sizes[-1])
     return predict_total_bytes(one, inputs, setup.n_processes) + waiting
 
 

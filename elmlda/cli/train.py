@@ -97,6 +97,7 @@ def train(**options: Any) -> None:
     its random input weights, and is small.
     """
     from elmlda.cli import run as runs
+    from elmlda.networks.memory import require_room
 
     if options["n"] > 1 and options["output"] == "pi":
         raise click.UsageError(
@@ -111,7 +112,7 @@ def train(**options: Any) -> None:
     n_hidden = options["hidden"] or options["fanout"] * setup.dataset.n_inputs
     if options["output"] == "lda":
         runs.refuse_too_few_samples(setup, n_hidden)
-    runs.refuse_too_large(
+    require_room(
         n_hidden,
         setup.dataset.n_inputs,
         setup.resources.chunk,

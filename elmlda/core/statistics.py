@@ -47,6 +47,14 @@ class Statistics:
     def n_samples(self) -> int:
         return int(self.class_counts.sum())
 
+    def leading(self, n_hidden: int) -> Statistics:
+        """Those of the first hidden units alone, which are a network too; nothing is copied."""
+        if n_hidden == self.n_hidden:
+            return self
+        return Statistics(
+            self.gram[:n_hidden, :n_hidden], self.class_sums[:n_hidden], self.class_counts
+        )
+
     def add(self, hidden: FloatArray, labels: IntArray) -> None:
         """Add a batch: hidden outputs (n_samples × n_hidden, C-ordered) and their class indices."""
         add_gram(hidden.T, self.gram)

@@ -24,7 +24,7 @@ from elmlda.core.arrays import FloatArray, IntArray, RealArray, Rows
 from elmlda.errors import ElmldaError
 from elmlda.networks.model import Model, Network, Recipe
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
-from elmlda.networks.train import resolve_priors
+from elmlda.networks.steps import resolve_priors
 from elmlda.settings import NetworkSettings
 
 RandomState = int | np.random.RandomState | np.random.SeedSequence | None

@@ -163,6 +163,9 @@ class _DaskWorkers:
                 )
         return self.n_fit
 
+    def free_bytes(self) -> int | None:
+        return self.most_bytes
+
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         future: Future[Result] = self._executor().submit(run_here, function, job)
         return future

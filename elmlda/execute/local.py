@@ -18,6 +18,7 @@ from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
 from elmlda.errors import ElmldaError
+from elmlda.networks.memory import free_memory
 
 STOP_SIGNALS = signal.SIGINT, signal.SIGTERM
 
@@ -36,6 +37,9 @@ class Workers(Protocol):
 
     def count(self) -> int:
         """Jobs that may be under way at once."""
+
+    def free_bytes(self) -> int | None:
+        """Memory that a job may take; None where nobody knows."""
 
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         """Start a job."""
@@ -140,6 +144,9 @@ class _LocalWorkers:
 
     def count(self) -> int:
         return self.n_workers
+
+    def free_bytes(self) -> int | None:
+        return free_memory()
 
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         return self.start(function, job)

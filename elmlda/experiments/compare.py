@@ -8,20 +8,14 @@ fold of every repeat has a network of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from elmlda.core.evaluate import count_errors
-from elmlda.core.hidden import HiddenLayer
-from elmlda.core.ridge import choose_ridge
-from elmlda.core.solve import LostPrecisionError, derive_lda, solve_pi
-from elmlda.core.statistics import Statistics
 from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source
 from elmlda.execute.local import Place, execute
-from elmlda.networks.train import accumulate_statistics, draw_layer, resolve_priors, score_pi
+from elmlda.networks.train import Readout, Scored, train_network
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkSettings, Resources
 
@@ -148,11 +142,18 @@ def run_compare(jobs: Sequence[CompareJob], place: Place | int = 1) -> Iterator[
 def run_job(job: CompareJob) -> list[CompareRecord]:
     """Train and test the job's network, in this process."""
     dataset = divide(load_job_data(job.dataset), job.seed, job.repeat, job.fold, job.n_folds)
-    with threadpool_limits(job.resources.threads, user_api="blas"):
-        try:
-            return _compare(job, dataset)
-        except LostPrecisionError:
-            return _compare(replace(job, settings=job.settings.in_double()), dataset)
+    rules, readouts = [], []
+    for rule, sizes in job.sizes.items():
+        # One ridge serves all sizes, but GCV's choice is each size's own.
+        wanted = [Readout(sizes, 0.0)] if rule == "none" else [Readout((n,), None) for n in sizes]
+        readouts += wanted
+        rules += [rule] * len(wanted)
+    trained = train_network(dataset, job_generator(job), readouts, job.settings, job.resources)
+    return [
+        record
+        for rule, scored in zip(rules, trained.readouts, strict=True)
+        for record in _make_records(job, dataset, rule, scored, trained.precision)
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -176,57 +177,22 @@ def job_generator(job: CompareJob) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _compare(job: CompareJob, dataset: Dataset) -> list[CompareRecord]:
-    n_hidden = max(size for sizes in job.sizes.values() for size in sizes)
-    layer = draw_layer(dataset, job_generator(job), n_hidden, job.settings, job.resources)
-    train, chunk = dataset.train, job.resources.chunk
-    statistics = accumulate_statistics(layer, train.inputs, train.labels, dataset.n_classes, chunk)
-    records: list[CompareRecord] = []
-    for rule, sizes in job.sizes.items():
-        if rule == "none" and sizes:
-            records += _test(job, dataset, layer, statistics, sizes, rule, 0.0)
-        elif rule == "gcv":
-            for size in sizes:
-                ridge = choose_ridge(_leading(statistics, size))
-                records += _test(job, dataset, layer, statistics, (size,), rule, ridge)
-    return records
-
-
-def _test(
-    job: CompareJob,
-    dataset: Dataset,
-    layer: HiddenLayer,
-    statistics: Statistics,
-    sizes: tuple[int, ...],
-    rule: str,
-    ridge: float,
+def _make_records(
+    job: CompareJob, dataset: Dataset, rule: str, scored: Scored, precision: str
 ) -> Iterator[CompareRecord]:
-    """Both methods at these sizes, all with one ridge."""
-    pi = solve_pi(_leading(statistics, sizes[-1]), sizes, ridge)
-    lda = derive_lda(pi, resolve_priors(job.settings.priors, pi.class_counts))
-    test = dataset.test
-    leading = replace(layer, input_weights=layer.input_weights[:, : sizes[-1]])
-    scores = score_pi(leading, pi, test.inputs, job.resources.chunk)
-    with_constant = count_errors(pi.add_constant_unit(scores), test.labels)
+    """Both methods at each of a readout's sizes."""
+    labels, n_classes = dataset.test.labels, dataset.n_classes
+    with_constant = scored.errors("pi_constant", labels)
     by_class = [
-        np.array(
-            [count_errors(found[test.labels == c], np.full(1, c)) for c in range(dataset.n_classes)]
-        )
-        for found in (scores, lda.scores(scores))
+        np.array([scored.errors_in_class(method, labels, c) for c in range(n_classes)])
+        for method in ("pi", "lda")
     ]
-    counts = np.bincount(test.labels, minlength=dataset.n_classes)
-    for i, size in enumerate(sizes):
+    counts = np.bincount(labels, minlength=n_classes)
+    for i, size in enumerate(scored.sizes):
         pi_errors, lda_errors = (found[:, i] for found in by_class)
         yield CompareRecord(
-            job.repeat, job.fold, size / dataset.n_inputs, size, rule, ridge,
-            int(pi_errors.sum()), int(with_constant[i]), int(lda_errors.sum()),
-            len(dataset.train.labels), len(test.labels), job.settings.precision,
+            job.repeat, job.fold, size / dataset.n_inputs, size, rule, scored.ridge,
+            int(pi_errors.sum()), with_constant[i], int(lda_errors.sum()),
+            len(dataset.train.labels), len(labels), precision,
             *(" ".join(map(str, c)) for c in (pi_errors, lda_errors, counts)),
         )  # fmt: skip
-
-
-def _leading(statistics: Statistics, size: int) -> Statistics:
-    """Of the first units alone."""
-    return Statistics(
-        statistics.gram[:size, :size], statistics.class_sums[:size], statistics.class_counts
-    )

@@ -12,7 +12,7 @@ from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Place, execute
-from elmlda.networks.train import run_job
+from elmlda.networks.jobs import run_job
 from elmlda.runs.plausible import require_plausible
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.settings import (

@@ -6,10 +6,16 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from elmlda.core.solve import LostPrecisionError
 from elmlda.core.statistics import Statistics
 from elmlda.execute.local import Place, Workers, execute, open_place
-from elmlda.networks.train import NetworkResult, accumulate_block, finish_job, run_job
+from elmlda.networks.cost import predict_waiting_bytes
+from elmlda.networks.jobs import accumulate_block, finish_job, load_job_data, run_job
+from elmlda.networks.train import (
+    NetworkResult,
+    Readout,
+    in_enough_precision,
+    predict_double_bytes,
+)
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import (
     PRECISIONS,
@@ -112,18 +118,23 @@ def _run_split(
     with open_place(place) as workers:
         for job in jobs:
             start = time.perf_counter()
-            try:
-                result = _share(job, n_blocks, workers)
-            except LostPrecisionError:
-                settings = job.settings.in_double()
-                result = _share(replace(job, settings=settings), n_blocks, workers)
+            result = _share(job, n_blocks, workers)
             yield job, replace(result, seconds=time.perf_counter() - start)
 
 
 def _share(job: NetworkJob, n_blocks: int, workers: Workers) -> NetworkResult:
     """One network whose statistics the workers accumulate, each of some of the samples."""
-    blocks = [RowBlockJob(**vars(job), block=i, n_blocks=n_blocks) for i in range(n_blocks)]
-    return workers.reduce(accumulate_block, blocks, Statistics.plus, finish_job, job)
+
+    def share(settings: NetworkSettings) -> NetworkResult:
+        whole = replace(job, settings=settings)
+        blocks = [RowBlockJob(**vars(whole), block=i, n_blocks=n_blocks) for i in range(n_blocks)]
+        return workers.reduce(accumulate_block, blocks, Statistics.plus, finish_job, whole)
+
+    n_hidden, readout = job.sizes[-1], Readout(job.sizes, job.settings.ridge)
+    double_bytes = predict_double_bytes(
+        load_job_data(job.dataset), [readout], job.resources.chunk
+    ) + predict_waiting_bytes(n_blocks, 8, n_hidden)
+    return in_enough_precision(share, job.settings, n_hidden, double_bytes, workers.free_bytes)
 
 
 def _records(job: NetworkJob, result: NetworkResult, n_inputs: int) -> list[SweepRecord]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from elmlda.execute.local import execute
-from elmlda.networks.train import NetworkResult, run_job
+from elmlda.networks.jobs import run_job
+from elmlda.networks.train import NetworkResult
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 

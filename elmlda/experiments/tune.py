@@ -11,21 +11,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from elmlda.core.arrays import FloatArray, Rows
-from elmlda.core.evaluate import count_errors
-from elmlda.core.hidden import HiddenLayer
-from elmlda.core.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
 from elmlda.datasets import Dataset
 from elmlda.execute.local import Place, execute
-from elmlda.networks.train import (
-    accumulate_statistics,
-    draw_layer,
-    job_generator,
-    load_job_data,
-    resolve_priors,
-)
+from elmlda.networks.jobs import job_generator, load_job_data
+from elmlda.networks.train import Readout, train_network
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings, Resources
 
@@ -138,56 +128,31 @@ def run_tune(jobs: Sequence[TuneJob], place: Place | int = 1) -> Iterator[list[T
 def run_job(job: TuneJob) -> list[TuneRecord]:
     """Train and test the job's network, in this process."""
     dataset = load_validation_data(job.dataset, job.n_validation)
-    with threadpool_limits(job.resources.threads, user_api="blas"):
-        try:
-            return list(_try_ridges(job, dataset))
-        except LostPrecisionError:
-            return list(_try_ridges(replace(job, settings=job.settings.in_double()), dataset))
+    readouts = [Readout(job.sizes, ridge) for ridge in job.ridges]
+    trained = train_network(
+        dataset, job_generator(job), readouts, job.settings, job.resources, ("pi", "lda")
+    )
+    (n_hidden,), labels = job.sizes, dataset.test.labels
+    return [
+        TuneRecord(
+            repeat=job.key[0],
+            fanout=n_hidden / dataset.n_inputs,
+            n_hidden=n_hidden,
+            weight_size=job.weight_size,
+            ridge=scored.ridge,
+            pi_errors=scored.errors("pi", labels)[0],
+            lda_errors=scored.errors("lda", labels)[0],
+            n_validation=len(labels),
+            precision=trained.precision,
+        )
+        for scored in trained.readouts
+    ]
 
 
 @lru_cache(maxsize=1)
 def load_validation_data(ref: DatasetRef, n_validation: int) -> Dataset:
     """Load the data of a process's jobs, which keeps them: the held-out samples are the test part."""
     return load_job_data(ref).hold_out(n_validation)
-
-
-def _try_ridges(job: TuneJob, dataset: Dataset) -> Iterator[TuneRecord]:
-    settings, chunk = job.settings, job.resources.chunk
-    layer = draw_layer(dataset, job_generator(job), job.sizes[-1], settings, job.resources)
-    train, test = dataset.train, dataset.test
-    statistics = accumulate_statistics(layer, train.inputs, train.labels, dataset.n_classes, chunk)
-    solutions = [solve_pi(statistics, job.sizes, ridge) for ridge in job.ridges]
-    for ridge, pi, scores in zip(
-        job.ridges, solutions, _score_all(layer, solutions, test.inputs, chunk), strict=True
-    ):
-        lda = derive_lda(pi, resolve_priors(settings.priors, pi.class_counts))
-        pi_errors, lda_errors = (
-            int(count_errors(found, test.labels)[0]) for found in (scores, lda.scores(scores))
-        )
-        yield TuneRecord(
-            repeat=job.key[0],
-            fanout=layer.n_hidden / dataset.n_inputs,
-            n_hidden=layer.n_hidden,
-            weight_size=job.weight_size,
-            ridge=ridge,
-            pi_errors=pi_errors,
-            lda_errors=lda_errors,
-            n_validation=len(test.labels),
-            precision=settings.precision,
-        )
-
-
-def _score_all(
-    layer: HiddenLayer, solutions: Sequence[PiOutputs], inputs: Rows, chunk: int
-) -> list[FloatArray]:
-    """Each solution's scores of all samples; hidden outputs are computed once for all."""
-    parts = [
-        [pi.scores(hidden) for pi in solutions]
-        for hidden in (
-            layer.outputs(inputs[start : start + chunk]) for start in range(0, len(inputs), chunk)
-        )
-    ]
-    return [np.concatenate(found) for found in zip(*parts, strict=True)]
 
 
 @dataclass(frozen=True)

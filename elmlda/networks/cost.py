@@ -105,6 +105,11 @@ def predict_ridge_bytes(problem: Problem, hidden_itemsize: int, input_bytes: int
     return BASE_BYTES + input_bytes + weights + (hidden_itemsize + 16) * m * m
 
 
+def predict_waiting_bytes(n_blocks: int, hidden_itemsize: int, n_hidden: int) -> int:
+    """Partial Gram matrices of so many blocks of rows that wait for another to be merged with."""
+    return (n_blocks - 1).bit_length() * hidden_itemsize * n_hidden**2
+
+
 def predict_total_bytes(one: int, input_bytes: int, n_processes: int) -> int:
     """Peak memory of so many processes that take `one` each, and of the one that started them."""
     if n_processes == 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,12 +17,14 @@ from elmlda.core.hidden import ELEMENTS_PER_TASK, HiddenLayer
 from elmlda.core.input_space import InputSpace
 from elmlda.core.input_weights import draw_weights
 from elmlda.core.ridge import choose_ridge
-from elmlda.core.solve import LdaOutputs, LostPrecisionError, PiOutputs, derive_lda, solve_pi
+from elmlda.core.solve import LdaOutputs, PiOutputs, derive_lda, solve_pi
 from elmlda.core.statistics import Statistics
 from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory, count_blas_threads
-from elmlda.networks.train import HIDDEN_DTYPES, add_samples, load_job_data, score_pi
+from elmlda.networks.jobs import load_job_data
+from elmlda.networks.steps import HIDDEN_DTYPES, add_samples, score_pi
+from elmlda.networks.train import in_enough_precision
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
 
 FEW_HIDDEN = 512
@@ -98,7 +99,7 @@ class Network:
         """Scores of the samples: n_samples × n_classes; -inf for classes that LDA has not seen."""
         n_rows = min(len(inputs), chunk)
         threads = count_blas_threads() if n_rows * self.layer.n_hidden > ELEMENTS_PER_TASK else 1
-        found = score_pi(replace(self.layer, threads=threads), self.pi, inputs, chunk)
+        (found,) = score_pi(replace(self.layer, threads=threads), [self.pi], inputs, chunk)
         if self.lda is None:
             return np.asarray(found[:, 0])
         scores: FloatArray = np.full((len(found), self.pi.n_classes), -np.inf)
@@ -168,14 +169,18 @@ class Trainer:
 
 def _require_room(recipe: Recipe) -> None:
     """Refuse a network whose Gram matrix and its factor do not fit into the memory that is free."""
-    bytes_per_pair = HIDDEN_DTYPES[recipe.precision]().itemsize + 8
-    needed, available = bytes_per_pair * recipe.n_hidden**2, available_memory()
+    needed, available = _predict_bytes(recipe.precision, recipe.n_hidden), available_memory()
     if available is not None and needed > available:
+        most = math.isqrt(available // _predict_bytes(recipe.precision, 1))
         raise TooLargeError(
             f"{recipe.n_hidden:,} hidden units need {needed / 1e9:.2f} GB of memory, "
-            f"{available / 1e9:.2f} GB are free. At most {math.isqrt(available // bytes_per_pair):,} "
-            "would fit."
+            f"{available / 1e9:.2f} GB are free. At most {most:,} would fit."
         )
+
+
+def _predict_bytes(precision: str, n_hidden: int) -> int:
+    """Of the Gram matrix and its factor, next to which the rest is small."""
+    return (HIDDEN_DTYPES[precision]().itemsize + 8) * n_hidden**2
 
 
 def train_network(
@@ -205,14 +210,13 @@ def begin_training(
     In double if mixed precision is not enough.
     """
 
-    def train(recipe: Recipe) -> tuple[Trainer, Network]:
-        trainer = Trainer(recipe, n_classes, inputs, labels)
+    def train(settings: NetworkSettings) -> tuple[Trainer, Network]:
+        trainer = Trainer(replace(recipe, settings=settings), n_classes, inputs, labels)
         trainer.add(inputs, labels, chunk)
         return trainer, trainer.solve(ridge, priors)
 
-    with suppress(LostPrecisionError):
-        return train(recipe)
-    return train(replace(recipe, settings=recipe.settings.in_double()))
+    double_bytes = _predict_bytes("double", recipe.n_hidden)
+    return in_enough_precision(train, recipe.settings, recipe.n_hidden, double_bytes)
 
 
 @dataclass(frozen=True, eq=False)

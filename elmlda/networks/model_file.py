@@ -25,7 +25,7 @@ from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
 from elmlda.networks.model import Model, Network, Recipe
-from elmlda.networks.train import HIDDEN_DTYPES
+from elmlda.networks.steps import HIDDEN_DTYPES
 from elmlda.runs.files import write_atomically
 from elmlda.settings import COMBINATIONS, NetworkSettings
 

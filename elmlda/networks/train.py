@@ -1,46 +1,86 @@
-"""One network from start to finish: random generator in, every hidden size's errors out."""
+"""The one engine: random generator in, every readout's scores and error counts out.
+
+Whoever trains a network does it here: the hidden layer is drawn, the training samples are accumulated
+chunk by chunk, output weights are solved and the test samples scored. Where float32 turns out not to be
+enough, everything is done again in double precision, if that fits into memory.
+"""
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import count_errors, posteriors, round_posteriors
 from elmlda.core.hidden import HiddenLayer
-from elmlda.core.input_weights import draw_weights
+from elmlda.core.ridge import choose_ridge
 from elmlda.core.solve import (
     LostPrecisionError,
     PiOutputs,
     derive_lda,
-    require_finite_scores,
     solve_pi,
 )
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
-from elmlda.datasets import Dataset, load_dataset
-from elmlda.errors import ElmldaError
-from elmlda.machine import available_memory, held_memory
-from elmlda.networks.cost import Problem, predict_peak_bytes
-from elmlda.settings import (
-    DatasetRef,
-    NetworkJob,
-    NetworkSettings,
-    Resources,
-    RowBlockJob,
-    parse_priors,
-)
+from elmlda.datasets import Dataset
+from elmlda.networks.cost import Problem, predict_peak_bytes, predict_ridge_bytes
+from elmlda.networks.memory import free_memory, require_room_for_double
+from elmlda.networks.steps import accumulate_statistics, draw_layer, resolve_priors, score_pi
+from elmlda.settings import NetworkSettings, Resources
 
-HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np.float64}
 METHODS = ("pi", "pi_constant", "lda")
 """What a network's errors can be counted of; `pi_constant` is PI-ELM with a constant hidden unit."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Readout:
+    """Output weights that are wanted of a network: at these hidden sizes, with this ridge."""
+
+    sizes: tuple[int, ...]
+    """Ascending."""
+    ridge: float | None = 0.0
+    """None: chosen by generalised cross-validation at the largest size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A readout's scores of the test samples."""
+
+    sizes: tuple[int, ...]
+    ridge: float
+    scores: dict[str, FloatArray]
+    """Method -> n_test × n_sizes × n_classes."""
+
+    def errors(self, method: str, labels: IntArray) -> tuple[int, ...]:
+        """Test errors at each size; none if the method was not asked for."""
+        scores = self.scores.get(method)
+        return () if scores is None else tuple(count_errors(scores, labels).tolist())
+
+    def errors_in_class(self, method: str, labels: IntArray, index: int) -> IntArray:
+        """Errors at each size among the test samples of one class."""
+        return count_errors(self.scores[method][labels == index], np.full(1, index))
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What a network gave for each readout, the precision that it took, and its time."""
+
+    readouts: tuple[Scored, ...]
+    precision: str
+    """double where mixed was not enough."""
+    part_seconds: dict[str, float]
+    """`lda` is what LDA takes beyond PI: its map and constant, and their use on PI's scores."""
+    seconds: float
+    """Elapsed from the first random number to the last score: a little more than all parts."""
 
 
 @dataclass(frozen=True)
@@ -59,29 +99,8 @@ class NetworkResult:
     posteriors: FloatArray
     """LDA-ELM's at the largest size: n_test × n_classes, float32."""
     precision: str
-    """The precision that it was computed in: double where mixed was not enough."""
     part_seconds: dict[str, float]
-    """`lda` is what LDA takes beyond PI: its map and constant, and their use on PI's scores."""
     seconds: float
-    """Elapsed from the first random number to the last count: a little more than all parts."""
-
-
-def run_job(job: NetworkJob, methods: Collection[str] = METHODS) -> NetworkResult:
-    """Train and test the job's network, in this process."""
-    return run_network(
-        load_job_data(job.dataset), job_generator(job), job.sizes, job.settings, job.resources, methods
-    )
-
-
-def job_generator(job: NetworkJob) -> np.random.Generator:
-    """The network's own random generator, at its start."""
-    return np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=job.key))
-
-
-@lru_cache(maxsize=1)
-def load_job_data(ref: DatasetRef) -> Dataset:
-    """Load the data of a process's jobs, which keeps them."""
-    return load_dataset(ref.name, ref.data_dir, ref.label)
 
 
 def run_network(
@@ -99,224 +118,155 @@ def run_network(
     sizes : hidden sizes, ascending: one network of the largest size gives them all
     methods : which of `METHODS` to test; what only the others need is not computed
     """
+    settings = settings or NetworkSettings()
+    readout = Readout(tuple(sizes), settings.ridge)
+    return count_result(
+        dataset, train_network(dataset, rng, [readout], settings, resources or Resources(), methods)
+    )
+
+
+def train_network(
+    dataset: Dataset,
+    rng: np.random.Generator,
+    readouts: Sequence[Readout],
+    settings: NetworkSettings,
+    resources: Resources,
+    methods: Collection[str] = METHODS,
+) -> Trained:
+    """Train a network once and score the test samples with every readout.
+
+    The network has as many hidden units as the largest readout; smaller ones use its first units.
+    """
     if not set(methods) <= set(METHODS):
         raise ValueError(f"methods are {tuple(methods)}: expected some of {METHODS}")
-    sizes = tuple(sizes)
-    settings = settings or NetworkSettings()
-    resources = resources or Resources()
-    before = copy.deepcopy(rng)
+    n_hidden = max(readout.sizes[-1] for readout in readouts)
+    train, watch = dataset.train, Stopwatch()
+    generators = [copy.deepcopy(rng), rng]
+
+    def train_and_score(settings: NetworkSettings) -> Trained:
+        with watch.part("projection"):
+            layer = draw_layer(dataset, generators.pop(), n_hidden, settings, resources)
+        statistics = accumulate_statistics(
+            layer, train.inputs, train.labels, dataset.n_classes, resources.chunk, watch
+        )
+        solutions = _solve(statistics, readouts, watch)
+        del statistics
+        scored = _score(dataset, layer, solutions, settings.priors, resources.chunk, methods, watch)
+        return Trained(scored, settings.precision, dict(watch.parts), time.perf_counter() - start)
+
+    with threadpool_limits(resources.threads, user_api="blas"):
+        start = time.perf_counter()
+        double_bytes = predict_double_bytes(dataset, readouts, resources.chunk)
+        return in_enough_precision(train_and_score, settings, n_hidden, double_bytes)
+
+
+def in_enough_precision(
+    work: Callable[[NetworkSettings], Result],
+    settings: NetworkSettings,
+    n_hidden: int,
+    double_bytes: int,
+    free: Callable[[], int | None] = free_memory,
+) -> Result:
+    """Do the work, and again in double precision where float32 was not enough and double fits.
+
+    Parameters
+    ----------
+    double_bytes : memory that the work takes in double precision
+    free : asked for the memory there is, where the work is done
+    """
+    with suppress(LostPrecisionError):
+        return work(settings)
+    require_room_for_double(n_hidden, double_bytes, free())
+    return work(settings.in_double())
+
+
+def finish_network(
+    dataset: Dataset,
+    rng: np.random.Generator,
+    statistics: Statistics,
+    readouts: Sequence[Readout],
+    settings: NetworkSettings,
+    resources: Resources,
+) -> Trained:
+    """Solve and score a network whose training samples were accumulated elsewhere."""
     watch = Stopwatch()
     with threadpool_limits(resources.threads, user_api="blas"):
         start = time.perf_counter()
-        scores = None
-        with suppress(LostPrecisionError):
-            scores = _train_and_score(dataset, rng, sizes, settings, resources, methods, watch)
-        if scores is None:
-            _require_room_for_double(dataset, sizes, resources)
-            settings = settings.in_double()
-            scores = _train_and_score(dataset, before, sizes, settings, resources, methods, watch)
-        result = _count(dataset, sizes, scores, settings.precision, methods, watch)
+        layer = draw_layer(dataset, rng, statistics.n_hidden, settings, resources)
+        solutions = _solve(statistics, readouts, watch)
+        scored = _score(dataset, layer, solutions, settings.priors, resources.chunk, METHODS, watch)
         seconds = time.perf_counter() - start
-    return replace(result, part_seconds=dict(watch.parts), seconds=seconds)
+    return Trained(scored, settings.precision, dict(watch.parts), seconds)
 
 
-def accumulate_block(job: RowBlockJob) -> Statistics:
-    """Statistics of the job's block of training samples alone, in this process."""
-    dataset = load_job_data(job.dataset)
-    n_train = len(dataset.train.labels)
-    rows = slice(*(n_train * i // job.n_blocks for i in (job.block, job.block + 1)))
-    with threadpool_limits(job.resources.threads, user_api="blas"):
-        return accumulate_statistics(
-            draw_layer(dataset, job_generator(job), job.sizes[-1], job.settings, job.resources),
-            dataset.train.inputs[rows],
-            dataset.train.labels[rows],
-            dataset.n_classes,
-            job.resources.chunk,
-        )
-
-
-def finish_job(job: NetworkJob, statistics: Statistics) -> NetworkResult:
-    """Solve and test the job's network, whose statistics are there, in this process."""
-    dataset, watch = load_job_data(job.dataset), Stopwatch()
-    with threadpool_limits(job.resources.threads, user_api="blas"):
-        start = time.perf_counter()
-        layer = draw_layer(dataset, job_generator(job), job.sizes[-1], job.settings, job.resources)
-        pi = solve_pi(statistics, job.sizes, job.settings.ridge, watch)
-        scores = _score(dataset, layer, pi, job.settings, job.resources, METHODS, watch)
-        result = _count(dataset, job.sizes, scores, job.settings.precision, METHODS, watch)
-        seconds = time.perf_counter() - start
-    return replace(result, part_seconds=dict(watch.parts), seconds=seconds)
-
-
-def _count(
-    dataset: Dataset,
-    sizes: tuple[int, ...],
-    scores: dict[str, FloatArray],
-    precision: str,
-    methods: Collection[str],
-    watch: Stopwatch,
-) -> NetworkResult:
-    """What is kept of the scores; its times are the caller's matter."""
-    labels = dataset.test.labels
-    with watch.part("test"):
-        errors = {method: tuple(count_errors(scores[method], labels).tolist()) for method in methods}
-    lda_scores = scores["lda"][:, -1] if "lda" in methods else np.empty((0, dataset.n_classes))
+def count_result(dataset: Dataset, trained: Trained) -> NetworkResult:
+    """The counts and posteriors of a network's only readout; counting is part of its test."""
+    (scored,), labels, start = trained.readouts, dataset.test.labels, time.perf_counter()
+    errors = {method: scored.errors(method, labels) for method in METHODS}
+    no_scores: FloatArray = np.empty((0, 1, dataset.n_classes))
+    lda_scores = scored.scores.get("lda", no_scores)[:, -1]
+    seconds = time.perf_counter() - start
+    parts = {**trained.part_seconds, "test": trained.part_seconds["test"] + seconds}
     return NetworkResult(
-        sizes,
-        errors.get("pi", ()),
-        errors.get("pi_constant", ()),
-        errors.get("lda", ()),
-        n_test=len(labels),
-        posteriors=round_posteriors(posteriors(lda_scores)),
-        precision=precision,
-        part_seconds={},
-        seconds=0.0,
+        scored.sizes,
+        errors["pi"],
+        errors["pi_constant"],
+        errors["lda"],
+        len(labels),
+        round_posteriors(posteriors(lda_scores)),
+        trained.precision,
+        parts,
+        trained.seconds + seconds,
     )
 
 
-def _train_and_score(
-    dataset: Dataset,
-    rng: np.random.Generator,
-    sizes: tuple[int, ...],
-    settings: NetworkSettings,
-    resources: Resources,
-    methods: Collection[str],
-    watch: Stopwatch,
-) -> dict[str, FloatArray]:
-    """Each method's scores of the test samples: n_test × n_sizes × n_classes."""
-    with watch.part("projection"):
-        layer = draw_layer(dataset, rng, sizes[-1], settings, resources)
-    train = dataset.train
-    statistics = accumulate_statistics(
-        layer, train.inputs, train.labels, dataset.n_classes, resources.chunk, watch
-    )
-    pi = solve_pi(statistics, sizes, settings.ridge, watch)
-    del statistics
-    return _score(dataset, layer, pi, settings, resources, methods, watch)
-
-
-def _require_room_for_double(dataset: Dataset, sizes: tuple[int, ...], resources: Resources) -> None:
-    """Refuse what was asked for in less memory than it turns out to take."""
-    available = available_memory()
-    if available is None:
-        return
+def predict_double_bytes(dataset: Dataset, readouts: Sequence[Readout], chunk: int) -> int:
+    """Memory that the network takes in double precision."""
     inputs = dataset.train.nbytes + dataset.test.nbytes
-    needed = predict_peak_bytes(Problem.of(dataset, sizes), resources.chunk, 8, inputs)
-    free = available + held_memory()
-    if needed > free:
-        raise ElmldaError(
-            f"float32 is not enough for {sizes[-1]:,} hidden units here, and in double precision they "
-            f"need {needed / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free. "
-            "Use a larger --ridge, fewer hidden units or a smaller --chunk; what was recorded is safe."
-        )
+    sizes = tuple(sorted({size for readout in readouts for size in readout.sizes}))
+    problem = Problem.of(dataset, sizes)
+    needed = predict_peak_bytes(problem, chunk, 8, inputs)
+    if any(readout.ridge is None for readout in readouts):
+        needed = max(needed, predict_ridge_bytes(problem, 8, inputs))
+    return needed
 
 
-def draw_layer(
-    dataset: Dataset,
-    rng: np.random.Generator,
-    n_hidden: int,
-    settings: NetworkSettings,
-    resources: Resources,
-) -> HiddenLayer:
-    """The hidden layer of a network for this data set."""
-    dtype = HIDDEN_DTYPES[settings.precision]
-    return HiddenLayer(
-        draw_weights(rng, dataset.input_space, n_hidden, settings, dtype),
-        settings.activation,
-        dataset.input_scale if settings.input_scale is None else settings.input_scale,
-        resources.threads,
-    )
+def _solve(
+    statistics: Statistics, readouts: Sequence[Readout], watch: Stopwatch
+) -> list[tuple[float, PiOutputs]]:
+    """Each readout's ridge and PI weights."""
+    solutions = []
+    for readout in readouts:
+        leading = statistics.leading(readout.sizes[-1])
+        ridge = choose_ridge(leading) if readout.ridge is None else readout.ridge
+        solutions.append((ridge, solve_pi(leading, readout.sizes, ridge, watch)))
+    return solutions
 
 
 def _score(
     dataset: Dataset,
     layer: HiddenLayer,
-    pi: PiOutputs,
-    settings: NetworkSettings,
-    resources: Resources,
+    solutions: Sequence[tuple[float, PiOutputs]],
+    priors: str,
+    chunk: int,
     methods: Collection[str],
     watch: Stopwatch,
-) -> dict[str, FloatArray]:
-    """Each method's scores of the test samples, from PI's weights."""
+) -> tuple[Scored, ...]:
+    """Each method's scores of the test samples, by every solution."""
+    maps = []
     if "lda" in methods:
         with watch.part("lda"):
-            lda = derive_lda(pi, resolve_priors(settings.priors, pi.class_counts))
+            maps = [derive_lda(pi, resolve_priors(priors, pi.class_counts)) for _, pi in solutions]
     with watch.part("test"):
-        scores = {"pi": score_pi(layer, pi, dataset.test.inputs, resources.chunk)}
+        pi_scores = score_pi(layer, [pi for _, pi in solutions], dataset.test.inputs, chunk)
+    found = []
+    for i, ((ridge, pi), scores) in enumerate(zip(solutions, pi_scores, strict=True)):
+        by_method = {"pi": scores} if "pi" in methods else {}
         if "pi_constant" in methods:
-            scores["pi_constant"] = pi.add_constant_unit(scores["pi"])
-    if "lda" in methods:
-        with watch.part("lda"):
-            scores["lda"] = lda.scores(scores["pi"])
-    return scores
-
-
-def accumulate_statistics(
-    layer: HiddenLayer,
-    inputs: Rows,
-    labels: IntArray,
-    n_classes: int,
-    chunk: int,
-    watch: Stopwatch | None = None,
-) -> Statistics:
-    """Statistics of the training data, from `chunk` samples at a time."""
-    watch = watch or Stopwatch()
-    with watch.part("gram"):
-        statistics = Statistics.zeros(layer.n_hidden, n_classes, layer.dtype.type)
-    add_samples(statistics, layer, inputs, labels, chunk, watch)
-    return statistics
-
-
-def add_samples(
-    statistics: Statistics,
-    layer: HiddenLayer,
-    inputs: Rows,
-    labels: IntArray,
-    chunk: int,
-    watch: Stopwatch | None = None,
-) -> None:
-    """Add samples to the statistics, holding the hidden outputs of `chunk` at a time."""
-    watch = watch or Stopwatch()
-    with watch.part("gram"):
-        buffer = np.empty((min(chunk, len(inputs)), layer.n_hidden), layer.dtype)
-    for start in range(0, len(inputs), chunk):
-        batch = inputs[start : start + chunk]
-        hidden = buffer[: len(batch)]
-        # What overflows ends in a Gram matrix that is not finite, which the solution refuses.
-        with np.errstate(over="ignore", invalid="ignore"):
-            with watch.part("projection"):
-                layer.project(batch, hidden)
-            with watch.part("activation"):
-                layer.activate(hidden)
-            with watch.part("gram"):
-                statistics.add(hidden, labels[start : start + chunk])
-
-
-def score_pi(layer: HiddenLayer, pi: PiOutputs, inputs: Rows, chunk: int) -> FloatArray:
-    """PI's scores of every sample and size: n_samples × n_sizes × n_classes.
-
-    Raises
-    ------
-    ElmldaError
-        If a score is not finite: which class is highest would be a matter of chance.
-    """
-    starts = range(0, len(inputs), chunk)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = np.concatenate([pi.scores(layer.outputs(inputs[i : i + chunk])) for i in starts])
-    if layer.dtype == np.float32 and not np.isfinite(scores).all():
-        raise LostPrecisionError("hidden outputs too large for float32. Use --precision double.")
-    require_finite_scores(scores)
-    return scores
-
-
-def resolve_priors(priors: str, class_counts: IntArray) -> FloatArray:
-    """Prior probabilities π of the classes, as settings name them."""
-    n_classes = len(class_counts)
-    if priors == "uniform":
-        return np.full(n_classes, 1 / n_classes)
-    if priors == "frequencies":
-        return np.asarray(class_counts / class_counts.sum())
-    values = parse_priors(priors)
-    if len(values) != n_classes:
-        raise ElmldaError(f"{len(values)} priors given, {n_classes} classes in the data.")
-    return np.array(values)
+            with watch.part("test"):
+                by_method["pi_constant"] = pi.add_constant_unit(scores)
+        if "lda" in methods:
+            with watch.part("lda"):
+                by_method["lda"] = maps[i].scores(scores)
+        found.append(Scored(pi.sizes, ridge, by_method))
+    return tuple(found)

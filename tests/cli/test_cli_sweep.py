@@ -12,7 +12,7 @@ import pytest
 
 from elmlda import paper
 from elmlda.machine import count_cores
-from elmlda.networks import train as network
+from elmlda.networks import train
 
 TIMED = ("seconds", "crc32")
 """Columns that depend on the time that a network took."""
@@ -482,6 +482,6 @@ def test_memory_that_runs_out_is_said_in_one_line(refusal, clouds, monkeypatch):
     def fail(*arguments):
         raise MemoryError("Unable to allocate 9.00 GiB")
 
-    monkeypatch.setattr(network, "accumulate_statistics", fail)
+    monkeypatch.setattr(train, "accumulate_statistics", fail)
     message = refusal("sweep", "--data-dir", clouds, "--fanout", "1", "--repeats", "1", "--quiet")
     assert message.startswith("the memory is not enough: Unable to allocate 9.00 GiB. Use fewer hidden")

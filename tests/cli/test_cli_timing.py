@@ -15,7 +15,7 @@ from elmlda.cli.timing import format_table
 from elmlda.core.solve import LostPrecisionError, solve_pi
 from elmlda.experiments import timing
 from elmlda.experiments.timing import METHODS, TimingRecord
-from elmlda.networks import train as network
+from elmlda.networks import jobs, train
 
 HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test"
 HEADER += ",crc32"
@@ -36,7 +36,7 @@ def trained(monkeypatch):
 
     def note(job, methods):
         networks.append((job.key, methods))
-        return network.run_job(job, methods)
+        return jobs.run_job(job, methods)
 
     monkeypatch.setattr(timing, "run_job", note)
     return networks
@@ -97,7 +97,7 @@ def test_a_second_attempt_in_double_is_told(invoke, arguments, monkeypatch, quie
             raise LostPrecisionError("not enough")
         return solve_pi(statistics, *further)
 
-    monkeypatch.setattr(network, "solve_pi", fail_in_float32)
+    monkeypatch.setattr(train, "solve_pi", fail_in_float32)
     result = invoke(*arguments, "--fanout", 2, "--repeats", 1, *quiet)
     notice = "repeat 0: float32 was not enough, computed in double"
     assert (notice in result.stderr) == (not quiet)

@@ -9,8 +9,8 @@ from PIL import Image, ImageDraw
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
+from elmlda.networks.jobs import run_job
 from elmlda.networks.model_file import read_model
-from elmlda.networks.train import run_job
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from elmlda.core.evaluate import combine_posteriors, require_posteriors
 from elmlda.errors import ElmldaError
-from elmlda.networks import train as network
+from elmlda.networks import jobs
 from elmlda.runs.posteriors import PosteriorStore
 
 RNG = np.random.default_rng(0)
@@ -44,7 +44,7 @@ def test_a_message_is_one_line_that_ends_somewhere(refusal, monkeypatch):
     def fail(*_):
         raise ElmldaError("first\n\x1b[31m\u202e" + "x" * 9000 + "last")
 
-    monkeypatch.setattr(network, "load_dataset", fail)
+    monkeypatch.setattr(jobs, "load_dataset", fail)
     message = refusal("sweep", "--dataset", "iris")
     assert message.startswith(r"first \x1b[31m\u202exxx")
     assert message.endswith("xxlast")

@@ -23,7 +23,9 @@ from elmlda.core.solve import derive_lda, solve_pi
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores
 from elmlda.networks import model
-from elmlda.networks.train import accumulate_statistics, run_job, run_network
+from elmlda.networks.jobs import run_job
+from elmlda.networks.steps import accumulate_statistics
+from elmlda.networks.train import run_network
 from elmlda.settings import (
     DEFAULT_CHUNK,
     DEFAULT_RIDGE,

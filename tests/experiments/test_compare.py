@@ -18,7 +18,7 @@ from elmlda.experiments.compare import (
     run_job,
     smallest_training_part,
 )
-from elmlda.networks.train import draw_layer
+from elmlda.networks.steps import draw_layer
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
 SETTINGS = NetworkSettings(priors="frequencies", precision="double")

@@ -15,7 +15,7 @@ from elmlda.cli.ensemble import format_table
 from elmlda.core.evaluate import combine_posteriors
 from elmlda.datasets import load_dataset
 from elmlda.experiments.ensemble import EnsembleRecord
-from elmlda.networks.train import run_job
+from elmlda.networks.jobs import run_job
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
 from elmlda.settings import COMBINATIONS, DatasetRef, NetworkJob
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elmlda.experiments.sweep import SweepPlan, SweepRecord, run_sweep
-from elmlda.networks import train as network
+from elmlda.networks import jobs
 from elmlda.networks.train import run_network
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
@@ -34,10 +34,10 @@ def dataset(make_dataset):
 @pytest.fixture
 def clouds(monkeypatch, dataset):
     """The small dataset by its name, for jobs of this process."""
-    monkeypatch.setattr(network, "load_dataset", lambda name, *_: {"clouds": dataset}[name])
-    network.load_job_data.cache_clear()
+    monkeypatch.setattr(jobs, "load_dataset", lambda name, *_: {"clouds": dataset}[name])
+    jobs.load_job_data.cache_clear()
     yield dataset
-    network.load_job_data.cache_clear()
+    jobs.load_job_data.cache_clear()
 
 
 # Which networks

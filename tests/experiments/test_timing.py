@@ -14,7 +14,8 @@ from elmlda.core.stopwatch import Stopwatch
 from elmlda.datasets import load_dataset
 from elmlda.experiments import timing
 from elmlda.experiments.timing import METHODS, TimingPlan, TimingRecord, run_timing
-from elmlda.networks import train as network
+from elmlda.networks import train
+from elmlda.networks.jobs import run_job
 from elmlda.networks.train import run_network
 from elmlda.report.tables import tabulate_timing
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
@@ -74,7 +75,7 @@ def test_pi_alone_needs_nothing_of_lda(data_dir, monkeypatch):
     def refuse(*_):
         raise AssertionError("LDA was derived")
 
-    monkeypatch.setattr(network, "derive_lda", refuse)
+    monkeypatch.setattr(train, "derive_lda", refuse)
     result = run_network(
         load_dataset(data_dir=data_dir), np.random.default_rng(0), (36,), methods=("pi",)
     )
@@ -102,7 +103,7 @@ def test_time_lost_by_starting_again_in_double_counts(data_dir, monkeypatch):
             raise LostPrecisionError("not enough")
         return solve_pi(statistics, *arguments)
 
-    monkeypatch.setattr(network, "solve_pi", fail_in_float32)
+    monkeypatch.setattr(train, "solve_pi", fail_in_float32)
     result = run_network(load_dataset(data_dir=data_dir), np.random.default_rng(0), (36,))
     assert result.precision == "double"
     assert result.seconds > 0.2
@@ -159,7 +160,7 @@ def test_a_warm_up_at_the_smallest_size_comes_first_and_is_not_recorded(data_dir
 
     def note(job, methods):
         trained.append((job.sizes, methods))
-        return network.run_job(job, methods)
+        return run_job(job, methods)
 
     monkeypatch.setattr(timing, "run_job", note)
     jobs = make_plan(data_dir).jobs()[1:]

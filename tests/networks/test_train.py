@@ -10,15 +10,10 @@ from elmlda.core.hidden import HiddenLayer, draw_input_weights
 from elmlda.core.solve import LostPrecisionError, RankWarning, SingularCovarianceError, solve_pi
 from elmlda.datasets import Dataset, Split
 from elmlda.errors import ElmldaError
-from elmlda.networks import train as network
-from elmlda.networks.train import (
-    METHODS,
-    accumulate_statistics,
-    resolve_priors,
-    run_job,
-    run_network,
-    score_pi,
-)
+from elmlda.networks import jobs, memory
+from elmlda.networks.jobs import run_job
+from elmlda.networks.steps import accumulate_statistics, resolve_priors, score_pi
+from elmlda.networks.train import METHODS, run_network
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 
 # Errors of 10,000, fan-out 1 to 20, by an independent prototype whose weights are
@@ -130,12 +125,12 @@ def test_a_jobs_dataset_is_loaded_once(monkeypatch, make_dataset):
         loaded.append((name, data_dir, label))
         return make_dataset()
 
-    monkeypatch.setattr(network, "load_dataset", load)
-    network.load_job_data.cache_clear()
+    monkeypatch.setattr(jobs, "load_dataset", load)
+    jobs.load_job_data.cache_clear()
     ref = DatasetRef("clouds", Path("somewhere"))
     for key in range(3):
         run_job(NetworkJob(ref, 0, (key,), (5,)))
-    network.load_job_data.cache_clear()
+    jobs.load_job_data.cache_clear()
     assert loaded == [("clouds", Path("somewhere"), None)]
 
 
@@ -250,7 +245,7 @@ def test_chunks_do_not_lose_a_sample(make_dataset, chunk):
     np.testing.assert_allclose(found.class_sums, hidden.T @ np.eye(3)[dataset.train.labels], rtol=1e-11)
     assert found.class_counts.tolist() == np.bincount(dataset.train.labels).tolist()
     pi = solve_pi(found, (2, 5))
-    scores = score_pi(layer, pi, dataset.test.inputs, chunk)
+    (scores,) = score_pi(layer, [pi], dataset.test.inputs, chunk)
     expected = pi.scores(layer.outputs(dataset.test.inputs))
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-12)
 
@@ -301,11 +296,11 @@ def test_double_that_does_not_fit_is_refused(make_dataset, monkeypatch):
     """The prediction that the run began with was for float32."""
     dataset, settings = make_dataset(n_inputs=5), NetworkSettings(input_scale=0.05)
     for free, held in ((10**7, 0), (0, 10**7)):
-        monkeypatch.setattr(network, "available_memory", lambda free=free: free)
-        monkeypatch.setattr(network, "held_memory", lambda held=held: held)
+        monkeypatch.setattr(memory, "available_memory", lambda free=free: free)
+        monkeypatch.setattr(memory, "held_memory", lambda held=held: held)
         with pytest.raises(ElmldaError, match=r"need 0\.08 GB of memory, 0\.01 GB are free\. Use a"):
             run_network(dataset, np.random.default_rng(2), (3, 8), settings)
-    monkeypatch.setattr(network, "available_memory", lambda: None)
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
     assert run_network(dataset, np.random.default_rng(2), (3, 8), settings).precision == "double"
 
 

@@ -1,0 +1,115 @@
+"""The steps that a network takes, in their order: hidden layer, statistics, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.input_weights import draw_weights
+from elmlda.core.solve import LostPrecisionError, PiOutputs, require_finite_scores
+from elmlda.core.statistics import Statistics
+from elmlda.core.stopwatch import Stopwatch
+from elmlda.datasets import Dataset
+from elmlda.errors import ElmldaError
+from elmlda.settings import NetworkSettings, Resources, parse_priors
+
+HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np.float64}
+
+
+def draw_layer(
+    dataset: Dataset,
+    rng: np.random.Generator,
+    n_hidden: int,
+    settings: NetworkSettings,
+    resources: Resources,
+) -> HiddenLayer:
+    """The hidden layer of a network for this data set."""
+    dtype = HIDDEN_DTYPES[settings.precision]
+    return HiddenLayer(
+        draw_weights(rng, dataset.input_space, n_hidden, settings, dtype),
+        settings.activation,
+        dataset.input_scale if settings.input_scale is None else settings.input_scale,
+        resources.threads,
+    )
+
+
+def accumulate_statistics(
+    layer: HiddenLayer,
+    inputs: Rows,
+    labels: IntArray,
+    n_classes: int,
+    chunk: int,
+    watch: Stopwatch | None = None,
+) -> Statistics:
+    """Statistics of the training data, from `chunk` samples at a time."""
+    watch = watch or Stopwatch()
+    with watch.part("gram"):
+        statistics = Statistics.zeros(layer.n_hidden, n_classes, layer.dtype.type)
+    add_samples(statistics, layer, inputs, labels, chunk, watch)
+    return statistics
+
+
+def add_samples(
+    statistics: Statistics,
+    layer: HiddenLayer,
+    inputs: Rows,
+    labels: IntArray,
+    chunk: int,
+    watch: Stopwatch | None = None,
+) -> None:
+    """Add samples to the statistics, holding the hidden outputs of `chunk` at a time."""
+    watch = watch or Stopwatch()
+    with watch.part("gram"):
+        buffer = np.empty((min(chunk, len(inputs)), layer.n_hidden), layer.dtype)
+    for start in range(0, len(inputs), chunk):
+        batch = inputs[start : start + chunk]
+        hidden = buffer[: len(batch)]
+        # What overflows ends in a Gram matrix that is not finite, which the solution refuses.
+        with np.errstate(over="ignore", invalid="ignore"):
+            with watch.part("projection"):
+                layer.project(batch, hidden)
+            with watch.part("activation"):
+                layer.activate(hidden)
+            with watch.part("gram"):
+                statistics.add(hidden, labels[start : start + chunk])
+
+
+def score_pi(
+    layer: HiddenLayer, solutions: Sequence[PiOutputs], inputs: Rows, chunk: int
+) -> list[FloatArray]:
+    """PI's scores of every sample by each solution: n_samples × n_sizes × n_classes.
+
+    Hidden outputs are computed once for all solutions.
+
+    Raises
+    ------
+    ElmldaError
+        If a score is not finite: which class is highest would be a matter of chance.
+    """
+    parts = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(inputs), chunk):
+            hidden = layer.outputs(inputs[start : start + chunk])
+            parts.append([pi.scores(hidden) for pi in solutions])
+    found = [np.concatenate(scores) for scores in zip(*parts, strict=True)]
+    for scores in found:
+        if layer.dtype == np.float32 and not np.isfinite(scores).all():
+            raise LostPrecisionError("hidden outputs too large for float32. Use --precision double.")
+        require_finite_scores(scores)
+    return found
+
+
+def resolve_priors(priors: str, class_counts: IntArray) -> FloatArray:
+    """Prior probabilities π of the classes, as settings name them."""
+    n_classes = len(class_counts)
+    if priors == "uniform":
+        return np.full(n_classes, 1 / n_classes)
+    if priors == "frequencies":
+        return np.asarray(class_counts / class_counts.sum())
+    values = parse_priors(priors)
+    if len(values) != n_classes:
+        raise ElmldaError(f"{len(values)} priors given, {n_classes} classes in the data.")
+    return np.array(values)

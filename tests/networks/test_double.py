@@ -1,0 +1,102 @@
+"""Float32 that is not enough: every caller goes on in double precision, if that fits into memory."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elmlda.datasets import Split, Table
+from elmlda.errors import ElmldaError
+from elmlda.experiments import compare, tune
+from elmlda.experiments.compare import CompareJob
+from elmlda.experiments.sweep import run_sweep
+from elmlda.experiments.tune import TuneJob
+from elmlda.networks import jobs, memory
+from elmlda.networks.model import FEW_HIDDEN, Recipe, train_network
+from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
+
+REF = DatasetRef("made-up")
+NEARLY_LINEAR = NetworkSettings(input_scale=0.05)
+"""Inputs so small that tanh is nearly linear: eight units of five inputs are nearly dependent."""
+N_HIDDEN = 8
+
+
+@pytest.fixture
+def dataset(make_dataset, monkeypatch):
+    """The data of this process's jobs."""
+    made = make_dataset(n_inputs=5)
+    table = Table("made-up", Split(made.train.inputs, made.train.labels), made.classes, False, {})
+    monkeypatch.setattr(jobs, "load_job_data", lambda _: made)
+    monkeypatch.setattr(tune, "load_job_data", lambda _: made)
+    monkeypatch.setattr("elmlda.experiments.sweep.load_job_data", lambda _: made)
+    monkeypatch.setattr(compare, "load_job_data", lambda _: table)
+    tune.load_validation_data.cache_clear()
+    yield made
+    tune.load_validation_data.cache_clear()
+
+
+def train_as_sweep(dataset):
+    return jobs.run_job(NetworkJob(REF, 2, (0,), (3, N_HIDDEN), NEARLY_LINEAR)).precision
+
+
+def train_as_split_sweep(dataset):
+    job = NetworkJob(REF, 2, (0,), (3, N_HIDDEN), NEARLY_LINEAR)
+    ((_, _, records),) = run_sweep([job], 5, n_blocks=3)
+    return records[0].precision
+
+
+def train_as_compare(dataset):
+    sizes = {"none": (3, N_HIDDEN)}
+    return compare.run_job(CompareJob(REF, 2, 0, 0, 2, sizes, NEARLY_LINEAR, Resources()))[0].precision
+
+
+def train_as_tune(dataset):
+    job = TuneJob(REF, 2, (0,), (N_HIDDEN,), NEARLY_LINEAR, Resources(), ridges=(0.0,), n_validation=50)
+    return tune.run_job(job)[0].precision
+
+
+def train_as_model(dataset):
+    n_hidden = FEW_HIDDEN + 1
+    recipe = Recipe(np.random.SeedSequence(0), dataset.n_inputs, n_hidden, NEARLY_LINEAR)
+    train, priors = dataset.train, np.full(3, 1 / 3)
+    network = train_network(recipe, train.inputs, train.labels, 1e-6, priors, 3)
+    return network.recipe.settings.precision
+
+
+CALLERS = [train_as_sweep, train_as_split_sweep, train_as_compare, train_as_tune, train_as_model]
+
+
+@pytest.mark.parametrize("train", CALLERS)
+def test_it_is_trained_in_double(dataset, train):
+    assert train(dataset) == "double"
+
+
+@pytest.mark.parametrize("train", CALLERS)
+def test_double_that_does_not_fit_is_refused(dataset, train, monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(memory, "held_memory", lambda: 0)
+    with pytest.raises(ElmldaError, match=r"^float32 is not enough for \d+ hidden units here, and in"):
+        train(dataset)
+
+
+def test_a_ridge_that_gcv_chooses_counts_in_the_memory(dataset, monkeypatch):
+    """The eigenvectors of a large network take more than its factorisation."""
+    seen = []
+    monkeypatch.setattr(
+        "elmlda.networks.train.predict_ridge_bytes", lambda *_: seen.append(1) or 10**15
+    )
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**12)
+    job = CompareJob(REF, 2, 0, 0, 2, {"none": (8,), "gcv": (8,)}, NEARLY_LINEAR, Resources())
+    with pytest.raises(ElmldaError, match=r"need 1000000\.00 GB"):
+        compare.run_job(job)
+    assert seen
+
+
+def test_held_out_samples_too_large_for_float32_are_scored_in_double(dataset, monkeypatch):
+    far = dataset.train.inputs.copy()
+    far[-50:] *= 1e39
+    made = replace(dataset, train=replace(dataset.train, inputs=far))
+    monkeypatch.setattr(tune, "load_job_data", lambda _: made)
+    settings = NetworkSettings(activation="relu", ridge=1.0)
+    job = TuneJob(REF, 2, (0,), (20,), settings, Resources(), ridges=(1.0, 10.0), n_validation=50)
+    assert [record.precision for record in tune.run_job(job)] == ["double", "double"]
