@@ -1,5 +1,70 @@
-"""The one exception that elmlda raises on purpose."""
+"""What elmlda raises on purpose: a fact, and advice that names the settings which would help.
+
+The command line words a setting as an option, `--ridge 1e-3`; Python as an argument, `ridge=1e-3`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from functools import partial
+from os import PathLike
+
+PYTHON_NAMES = {"out": "folder", "fanout": "fanouts"}
+"""Where an argument is not called what the option is."""
 
 
 class ElmldaError(Exception):
-    """Something a user can mend; the CLI shows it in one line."""
+    """Something a user can mend; the CLI shows it in one line.
+
+    Parameters
+    ----------
+    fact : str
+        What is wrong, in words that fit the command line and Python alike. Never formatted, so that
+        it may have any file's name in it.
+    advice : str
+        What to do, with settings in braces: "Add {ridge}, or use {out} for a new run."
+    **settings : object
+        The settings' values; None to name the setting alone.
+    """
+
+    def __init__(self, fact: str, advice: str = "", **settings: object) -> None:
+        self.fact, self.advice, self.settings = fact, advice, settings
+        super().__init__(self._word(_as_argument))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exception's own would forget the settings on the way from a worker.
+        return partial(type(self), self.fact, self.advice, **self.settings), (), self.__dict__
+
+    def for_command_line(self) -> str:
+        """The message with options for settings; str() has arguments."""
+        return self._word(_as_option)
+
+    def _word(self, word: Callable[[str, object], str]) -> str:
+        words = {name: word(name, value) for name, value in self.settings.items()}
+        return f"{self.fact} {self.advice.format(**words)}".strip()
+
+
+class ElmldaValueError(ElmldaError, ValueError):
+    """A setting or data that no network can be made with: scikit-learn's users expect a ValueError."""
+
+
+def _as_option(name: str, value: object) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is None else f"{option} {shlex.quote(str(value))}"
+
+
+def _as_argument(name: str, value: object) -> str:
+    argument = PYTHON_NAMES.get(name, name)
+    if value is None:
+        return argument
+    is_word = isinstance(value, PathLike) or (isinstance(value, str) and not _is_number(value))
+    return f"{argument}={str(value)!r}" if is_word else f"{argument}={value}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

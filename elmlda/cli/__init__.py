@@ -50,7 +50,7 @@ class _Group(click.Group):
                 warnings.showwarning = _show_warning  # type: ignore[assignment]
                 return super().invoke(ctx)
         except ElmldaError as error:
-            raise click.ClickException(_in_one_line(str(error))) from error
+            raise click.ClickException(_in_one_line(error.for_command_line())) from error
         except MemoryError as error:
             raise click.ClickException(
                 f"the memory is not enough: {str(error).rstrip('.') or 'none is left'}. Use fewer "

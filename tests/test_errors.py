@@ -1,0 +1,62 @@
+"""Errors: the same fact and advice, worded for the command line and for Python."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmlda.core.solve import LostPrecisionError, SingularCovarianceError
+from elmlda.errors import ElmldaError, ElmldaValueError
+from elmlda.networks.model import TooLargeError
+
+KINDS = (ElmldaError, ElmldaValueError, LostPrecisionError, SingularCovarianceError, TooLargeError)
+
+
+@pytest.mark.parametrize(
+    ("settings", "option", "argument"),
+    [
+        ({"ridge": "1e-3"}, "--ridge 1e-3", "ridge=1e-3"),
+        ({"ridge": 0.5}, "--ridge 0.5", "ridge=0.5"),
+        ({"jobs": np.int64(2)}, "--jobs 2", "jobs=2"),
+        ({"precision": "double"}, "--precision double", "precision='double'"),
+        ({"weight_range": None}, "--weight-range", "weight_range"),
+        ({"input_weights": "receptive-field"},
+         "--input-weights receptive-field", "input_weights='receptive-field'"),
+        ({"out": None}, "--out", "folder"),
+        ({"out": Path("results/mine")}, "--out results/mine", "folder='results/mine'"),
+        ({"out": "my run"}, "--out 'my run'", "folder='my run'"),
+        ({"fanout": 3}, "--fanout 3", "fanouts=3"),
+    ],
+)  # fmt: skip
+def test_a_setting_is_an_option_or_an_argument(settings, option, argument):
+    (name,) = settings
+    error = ElmldaError("no.", f"Use {{{name}}}.", **settings)
+    assert error.for_command_line() == f"no. Use {option}."
+    assert str(error) == f"no. Use {argument}."
+
+
+def test_a_fact_is_never_formatted():
+    error = ElmldaError("{ridge}/{0}/{: cannot be read.", "Add {ridge}.", ridge="{x}")
+    assert str(error) == "{ridge}/{0}/{: cannot be read. Add ridge='{x}'."
+
+
+def test_without_advice_the_fact_is_all():
+    error = ElmldaError("data/{a}: empty.")
+    assert str(error) == error.for_command_line() == "data/{a}: empty."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_comes_back_from_a_worker_as_it_was(kind):
+    error = kind("400 samples {.", "Add {ridge}, or {out}.", ridge="1e-3", out=None)
+    error.add_note("on worker 3")
+    found = pickle.loads(pickle.dumps(error))
+    assert type(found) is kind
+    assert str(found) == str(error) == "400 samples {. Add ridge=1e-3, or folder."
+    assert found.for_command_line() == "400 samples {. Add --ridge 1e-3, or --out."
+    assert found.__notes__ == ["on worker 3"]
+
+
+@pytest.mark.parametrize("kind", [ElmldaValueError, LostPrecisionError, SingularCovarianceError])
+def test_what_no_network_can_be_made_with_is_a_value_error(kind):
+    assert issubclass(kind, ValueError)
