@@ -54,11 +54,13 @@ def ensemble(**options: Any) -> None:
     """Combine LDA-ELM networks by their posterior probabilities and count test errors.
 
     Member i of repeat r is network r·n + i of the run. What a sweep at the same fan-out has kept in
-    the run's folder is used; only the networks that are missing are trained. Writes ensemble.csv, and
-    mistakes.csv with the test samples that the whole ensembles get wrong.
+    the run's folder is used; only the networks that are missing are trained. Writes ensemble.csv,
+    mistakes.csv with the test samples that the whole ensembles get wrong, and pairs.csv with the
+    errors of networks 0 and 1 combined, 2 and 3, and so on, as many as are kept.
     """
     from elmlda import paper
     from elmlda.cli import run as runs
+    from elmlda.experiments import pairs
     from elmlda.experiments.ensemble import (
         FILE,
         MISTAKES_FILE,
@@ -92,6 +94,8 @@ def ensemble(**options: Any) -> None:
         file = run.records(FILE, EnsembleRecord)
         mistakes_file = run.records(MISTAKES_FILE, MistakeRecord)
         recorded = unique(file.read(), lambda record: record.key, file.path)
+        pairs_file = run.records(pairs.FILE, pairs.PairRecord)
+        recorded_pairs = unique(pairs_file.read(), lambda record: record.key, pairs_file.path)
         mistakes = mistakes_file.read()
         repeats = plan.open_repeats(recorded.values(), mistakes)
         # Those of a repeat that was cut off are found again.
@@ -102,15 +106,15 @@ def ensemble(**options: Any) -> None:
         n_all = plan.repeats * plan.n_members
         with runs.progress(n_all, n_all - len(missing), "network", options["quiet"]) as bar:
             for n_trained, records in run_ensemble(
-                plan, repeats, missing, kept, setup.dataset.test.labels, setup.priors(),
-                runs.choose_place(setup, (n_hidden,)),
+                plan, repeats, missing, recorded_pairs, kept, setup.dataset.test.labels,
+                setup.priors(), runs.choose_place(setup, (n_hidden,)),
             ):  # fmt: skip
-                if records:
-                    mistakes_file.append(records.mistakes)
-                    file.append([record for record in records.errors if record.key not in recorded])
+                mistakes_file.append(records.mistakes)
+                file.append([record for record in records.errors if record.key not in recorded])
+                pairs_file.append(records.pairs)
                 bar.update(n_trained)
-        file.sort(key=lambda record: record.key)
-        mistakes_file.sort(key=lambda record: record.key)
+        for each in (file, mistakes_file, pairs_file):
+            each.sort(key=lambda record: record.key)
         wanted = [r for r in file.read() if r.repeat < plan.repeats and r.combine in schemes]
     if not options["quiet"]:
         is_papers = setup.is_papers_data and options["fanout"] == 20

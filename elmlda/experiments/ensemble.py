@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Place, execute
+from elmlda.experiments.pairs import PairRecord, networks_of, whole_pairs
 from elmlda.networks.jobs import run_job
 from elmlda.runs.plausible import require_plausible
 from elmlda.runs.posteriors import PosteriorStore
@@ -84,11 +85,12 @@ class MistakeRecord:
 
 
 @dataclass(frozen=True)
-class RepeatRecords:
-    """What one repeat's members give, at every size and by every scheme."""
+class EnsembleRecords:
+    """What has become known: a repeat's errors at every size by every scheme, and pairs of networks."""
 
-    errors: list[EnsembleRecord]
-    mistakes: list[MistakeRecord]
+    errors: list[EnsembleRecord] = field(default_factory=list)
+    mistakes: list[MistakeRecord] = field(default_factory=list)
+    pairs: list[PairRecord] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -147,14 +149,21 @@ def run_ensemble(
     plan: EnsemblePlan,
     repeats: Iterable[int],
     missing: Collection[NetworkJob],
+    recorded_pairs: Collection[tuple[int]],
     kept: PosteriorStore,
     labels: IntArray,
     priors: FloatArray,
     place: Place | int = 1,
-) -> Iterator[tuple[int, RepeatRecords | None]]:
-    """The number of networks just trained (0 or 1), and what became complete by it, if anything."""
+) -> Iterator[tuple[int, EnsembleRecords]]:
+    """The number of networks just trained (0 or 1), and what became complete by it, if anything.
+
+    Pairs are of all networks that are kept, also beyond the plan's repeats.
+    """
     waiting = {repeat: {job.key for job in plan.members(repeat)} for repeat in repeats}
     lacking = {job.key for job in missing}
+    trusted = set(kept.list_networks(plan.n_hidden)) - {job.key[0] for job in missing}
+    there = [pair for pair in whole_pairs(trusted) if (pair,) not in recorded_pairs]
+    yield 0, EnsembleRecords(pairs=list(_combine_pairs(plan, there, kept, labels)))
     for repeat, keys in waiting.items():
         keys &= lacking
         if not keys:
@@ -162,14 +171,18 @@ def run_ensemble(
     repeat_of = {key: repeat for repeat, keys in waiting.items() for key in keys}
     for job, result in execute(run_job, missing, place):
         kept.write(job.key, plan.n_hidden, result.posteriors)
-        repeat = repeat_of[job.key]
+        repeat, pair = repeat_of[job.key], job.key[0] // 2
         waiting[repeat].discard(job.key)
-        yield 1, None if waiting[repeat] else _combine(plan, repeat, kept, labels, priors)
+        trusted.add(job.key[0])
+        records = EnsembleRecords() if waiting[repeat] else _combine(plan, repeat, kept, labels, priors)
+        if trusted.issuperset(networks_of(pair)) and (pair,) not in recorded_pairs:
+            records.pairs.extend(_combine_pairs(plan, [pair], kept, labels))
+        yield 1, records
 
 
 def _combine(
     plan: EnsemblePlan, repeat: int, kept: PosteriorStore, labels: IntArray, priors: FloatArray
-) -> RepeatRecords:
+) -> EnsembleRecords:
     """Every ensemble size and scheme of one repeat, from one pass over its members."""
     stored = [kept.read(job.key, plan.n_hidden) for job in plan.members(repeat)]
     members = np.stack([posteriors for posteriors in stored if posteriors is not None])
@@ -178,7 +191,7 @@ def _combine(
             f"posteriors of repeat {repeat} went away while they were needed. "
             "Run the same command again."
         )
-    records = RepeatRecords([], [])
+    records = EnsembleRecords()
     for scheme in plan.combine:
         combined = combine_posteriors(members, scheme, priors)
         errors = count_errors(combined.swapaxes(0, 1), labels)
@@ -188,6 +201,18 @@ def _combine(
         )
         records.mistakes.extend(_find_mistakes(repeat, plan.n_members, scheme, combined[-1], labels))
     return records
+
+
+def _combine_pairs(
+    plan: EnsemblePlan, pairs: Iterable[int], kept: PosteriorStore, labels: IntArray
+) -> Iterator[PairRecord]:
+    """The pairs whose posteriors can be read; others are left out."""
+    for pair in pairs:
+        both = [kept.read(plan.job(index).key, plan.n_hidden) for index in networks_of(pair)]
+        members = [posteriors for posteriors in both if posteriors is not None]
+        if len(members) == 2:
+            mean = combine_posteriors(np.stack(members))[-1]
+            yield PairRecord(pair, *networks_of(pair), int(count_errors(mean, labels)), len(labels))
 
 
 def _find_mistakes(

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -63,11 +64,17 @@ class PosteriorStore:
         except (OSError, ValueError, KeyError, ElmldaError) as error:
             reason = str(error).removeprefix(f"{path}: ")
             warnings.warn(
-                f"{path}: not used, the network is trained again: {reason}",
+                f"{path}: not used, the network is trained again where it is needed: {reason}",
                 UntrustedPosteriorsWarning,
                 stacklevel=2,
             )
             return None
+
+    def list_networks(self, n_hidden: int) -> list[int]:
+        """Numbers of the networks that have a file at this size, whether or not it can be trusted."""
+        name = re.compile(rf"([0-9]{{1,12}})-([0-9]+-)?{n_hidden}\.npz")
+        found = (name.fullmatch(path.name) for path in self._folder.glob("*.npz"))
+        return sorted(int(match[1]) for match in found if match)
 
     def _read(self, path: Path, network: str) -> FloatArray:
         expected = 4 * self._shape[0] * self._shape[1]

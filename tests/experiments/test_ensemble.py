@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from elmlda.cli import cli
 from elmlda.cli.ensemble import format_table
 from elmlda.core.evaluate import combine_posteriors
 from elmlda.datasets import load_dataset
@@ -23,16 +21,6 @@ ELMLDA = Path(sys.executable).with_name("elmlda")
 ALL_SCHEMES = [word for scheme in COMBINATIONS for word in ("--combine", scheme)]
 
 
-@pytest.fixture
-def elmlda(run_elmlda, tmp_path):
-    """Run a command on the small data set, in a folder of the test's own."""
-
-    def run(command, *options, out="run", check=True):
-        return run_elmlda(command, tmp_path / out, *options, check=check)
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def swept(run_elmlda, tmp_path_factory):
     """A run's folder after a sweep of four networks, and the ensemble.csv that it leads to."""
@@ -41,17 +29,6 @@ def swept(run_elmlda, tmp_path_factory):
     shutil.copytree(folder / "run", folder / "reference")
     run_elmlda("ensemble", folder / "reference", "--n", "2", "--fanout", "2", "--repeats", "2")
     return folder / "run", (folder / "reference/ensemble.csv").read_text()
-
-
-@pytest.fixture(scope="module")
-def run_elmlda(clouds):
-    def run(command, folder, *options, check=True):
-        words = [command, "--data-dir", clouds, "--threads", "1", "--out", folder, *options]
-        done = CliRunner().invoke(cli, list(map(str, words)))
-        assert not check or done.exit_code == 0, done.output
-        return done
-
-    return run
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:

@@ -196,8 +196,8 @@ def test_copied_to_another_machine(clouds, command, undisturbed, tmp_path, monke
         assert (result.exit_code, result.output) == (0, ""), plan
     ours, _ = results(there / "run")
     assert ours["sweep.csv"] == results(undisturbed[SWEEP])[0]["sweep.csv"]
-    assert ours["ensemble.csv"] == results(undisturbed[ENSEMBLE])[0]["ensemble.csv"]
-    assert ours["mistakes.csv"] == results(undisturbed[ENSEMBLE])[0]["mistakes.csv"]
+    for name in ("ensemble.csv", "mistakes.csv", "pairs.csv"):
+        assert ours[name] == results(undisturbed[ENSEMBLE])[0][name], name
     manifest = json.loads((there / "run" / "manifest.json").read_bytes())
     assert [machine["cores"] for machine in manifest["machines"]][-1] == 7
     assert len(manifest["machines"]) == 2

@@ -11,7 +11,11 @@ SWEEP = "sweep", "--hidden", "40,90", "--repeats", "3"
 ENSEMBLE = "ensemble", "--n", "2", "--fanout", "10", "--repeats", "2"
 TIMING = "timing", "--fanout", "1", "--repeats", "2"
 COMPARE = "compare", "--dataset", "iris", "--hidden", "3,4", "--folds", "2", "--repeats", "2"
-PLANS = {"sweep.csv": SWEEP, "ensemble.csv": ENSEMBLE, "mistakes.csv": ENSEMBLE, "timing.csv": TIMING}
+PLANS = {
+    "sweep.csv": SWEEP,
+    **dict.fromkeys(("ensemble.csv", "mistakes.csv", "pairs.csv"), ENSEMBLE),
+    "timing.csv": TIMING,
+}
 """File -> the plan that writes it."""
 
 
