@@ -1,19 +1,47 @@
-"""Extreme learning machines with output weights by linear discriminant analysis."""
+"""Extreme learning machines with output weights by linear discriminant analysis.
 
+Experiments: `Sweep`, `Ensemble`, `Timing`, `Compare`, `Tune` and `Shaped` take the command line's
+options as arguments; `run` computes what a folder lacks. Estimators for scikit-learn:
+`ELMClassifier` and `ELMEnsembleClassifier`.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from elmlda.version import __version__
 
 if TYPE_CHECKING:
     from elmlda.estimators import ELMClassifier, ELMEnsembleClassifier
+    from elmlda.experiments.compare import Compare
+    from elmlda.experiments.ensemble import Ensemble
+    from elmlda.experiments.shaped import Shaped
+    from elmlda.experiments.sweep import Sweep
+    from elmlda.experiments.tune import Tune
 
-__all__ = ["ELMClassifier", "ELMEnsembleClassifier", "__version__"]
+_WHERE = {
+    "Compare": "elmlda.experiments.compare",
+    "ELMClassifier": "elmlda.estimators",
+    "ELMEnsembleClassifier": "elmlda.estimators",
+    "Ensemble": "elmlda.experiments.ensemble",
+    "Shaped": "elmlda.experiments.shaped",
+    "Sweep": "elmlda.experiments.sweep",
+    "Tune": "elmlda.experiments.tune",
+}
+
+__all__ = [
+    "Compare",
+    "ELMClassifier",
+    "ELMEnsembleClassifier",
+    "Ensemble",
+    "Shaped",
+    "Sweep",
+    "Tune",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:
-    # The estimators are imported when they are asked for: the rest needs no scikit-learn.
-    if name not in ("ELMClassifier", "ELMEnsembleClassifier"):
+    # Imported when asked for: the command line starts fast, and only estimators need scikit-learn.
+    if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from elmlda import estimators
-
-    return getattr(estimators, name)
+    return getattr(import_module(_WHERE[name]), name)

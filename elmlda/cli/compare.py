@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from elmlda.cli.conduct import build, conduct_study
 from elmlda.cli.options import (
     Ranges,
     cluster_option,
@@ -18,13 +19,12 @@ from elmlda.cli.options import (
     repeats_type,
     resource_options,
 )
-from elmlda.errors import ElmldaError
 from elmlda.settings import RULES
 
 if TYPE_CHECKING:
-    from elmlda.datasets import Dataset, Table
-    from elmlda.execute.local import Place
-    from elmlda.experiments.compare import ComparePlan, CompareRecord
+    from elmlda.experiments.compare import CompareRecord
+    from elmlda.experiments.run_spec import RunSpec
+    from elmlda.experiments.study import Part
 
 
 @click.command()
@@ -96,180 +96,12 @@ def compare(**options: Any) -> None:
     folder for each set. The same command again goes on where it stopped; --repeats, --fanout and
     --rule may grow. elmlda report makes a page for each set and a summary of all.
     """
-    names = [name for words in options["dataset"] for name in words.split(",") if name]
-    if not names:
-        raise ElmldaError("no data set named: see elmlda data list.")
-    if options["data_dir"] and len(names) > 1:
-        raise ElmldaError(f"--data-dir is for one --dataset, {len(names)} are given.")
-    for name in dict.fromkeys(names):
-        _compare_on(name, options)
+    from elmlda.experiments.compare import Compare
 
+    def show(records: list[CompareRecord], spec: RunSpec, _: Part) -> str:
+        return format_table(spec.data.name, records)
 
-def _compare_on(name: str, options: dict[str, Any]) -> None:
-    from elmlda.cli import run as runs
-    from elmlda.datasets import require_two_of_each
-    from elmlda.datasets.dataset import Table
-    from elmlda.experiments.compare import FILE, CompareRecord, load_job_data, run_compare
-    from elmlda.machine import describe_machine
-    from elmlda.runs.manifest import check_same_run, read_manifest
-    from elmlda.runs.records import RecordFile, unique
-    from elmlda.runs.run import Run
-    from elmlda.settings import DatasetRef
-
-    ref = DatasetRef(name, options["data_dir"], options["label"])
-    load_job_data.cache_clear()
-    source = load_job_data(ref)
-    if options["cluster"]:
-        runs.refuse_beside_cluster(options)
-        ref = runs.find_anywhere(ref)
-    if isinstance(source, Table):
-        require_two_of_each(source)
-    plan = _make_plan(source, ref, options)
-    folder = options["out"] / source.name
-    identity, quiet = _identity(source, plan), options["quiet"]
-    fixed = {"folds": plan.n_folds}
-    if options["dry_run"]:
-        manifest = read_manifest(folder)
-        if manifest:
-            check_same_run(folder, manifest, identity, "compare", fixed)
-        recorded = {record.key for record in RecordFile(folder / FILE, CompareRecord).read()}
-        click.echo(
-            f"{source.name}: {len(plan.jobs(recorded)):,} of {len(plan.jobs()):,} networks to be "
-            f"trained, {plan.n_folds} folds, hidden units {_sizes_text(plan)}, into {folder}"
-        )
-        return
-    grown = {
-        "repeats": plan.repeats,
-        "n_hidden": sorted({size for sizes in plan.sizes.values() for size in sizes}),
-        "rules": sorted(plan.sizes),
-    }
-    with Run(folder, "compare", identity, fixed, grown, describe_machine()) as run:
-        file = run.records(FILE, CompareRecord)
-        recorded = set(unique(file.read(), lambda record: record.key, file.path))
-        jobs, n_all = plan.jobs(recorded), len(plan.jobs())
-        if not quiet:
-            click.echo(f"{source.name}: hidden units {_sizes_text(plan)}", err=True)
-        with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:
-            for records in run_compare(jobs, _choose_place(source, plan, options)):
-                file.append([record for record in records if record.key not in recorded])
-                bar.update()
-        file.sort(key=lambda record: record.key)
-        wanted = set(plan.keys())
-        shown = [record for record in file.read() if record.key in wanted]
-    if not quiet:
-        click.echo(format_table(source.name, shown))
-        click.echo(f"Records: {file.path}\n")
-
-
-def _make_plan(source: Dataset | Table, ref: Any, options: dict[str, Any]) -> ComparePlan:
-    from elmlda.core.input_space import InputSpace
-    from elmlda.datasets.dataset import Dataset
-    from elmlda.experiments.compare import ComparePlan, choose_sizes, smallest_training_part
-    from elmlda.machine import share_cores
-    from elmlda.networks.memory import require_room
-    from elmlda.settings import NetworkSettings, Resources
-
-    n_folds = 1 if isinstance(source, Dataset) else options["folds"]
-    if n_folds > 1 and n_folds > source.n_samples:  # type: ignore[union-attr]
-        raise ElmldaError(
-            f"{source.name}: {source.n_samples} samples, fewer than the {n_folds} of --folds."  # type: ignore[union-attr]
-        )
-    sizes = options["hidden"] or tuple(source.n_inputs * fanout for fanout in options["fanout"])
-    chosen = choose_sizes(source, sizes, n_folds, options["rule"])
-    if not any(chosen.values()):
-        raise ElmldaError(
-            f"{source.name}: {smallest_training_part(source, n_folds):,} training samples, "
-            f"{sizes[0]:,} hidden units or more. Without a ridge LDA needs fewer: use --rule gcv."
-        )
-    names = [name for name in NetworkSettings.__dataclass_fields__ if name != "ridge"]
-    settings = NetworkSettings(**{name: options[name] for name in names})
-    InputSpace(source.n_inputs, source.image_shape).require(settings)
-    threads = options["threads"] or share_cores(options["jobs"])
-    plan = ComparePlan(
-        ref,
-        {rule: some for rule, some in chosen.items() if some},
-        options["repeats"],
-        n_folds,
-        options["seed"],
-        settings,
-        Resources(threads, options["chunk"]),
-    )
-    if not options["cluster"]:
-        require_room(
-            _largest(plan),
-            source.n_inputs,
-            options["chunk"],
-            options["jobs"],
-            lambda *numbers: _peak_bytes(source, plan, *numbers),
-        )
-    return plan
-
-
-def _largest(plan: ComparePlan) -> int:
-    return max(size for sizes in plan.sizes.values() for size in sizes)
-
-
-def _peak_bytes(
-    source: Dataset | Table, plan: ComparePlan, n_hidden: int, chunk: int, jobs: int
-) -> int:
-    """Memory that networks up to that size take, so many at a time."""
-    from elmlda.cli.run import hidden_itemsize
-    from elmlda.datasets.dataset import Dataset
-    from elmlda.experiments.compare import smallest_training_part
-    from elmlda.networks.cost import (
-        Problem,
-        predict_peak_bytes,
-        predict_ridge_bytes,
-        predict_total_bytes,
-    )
-
-    n_train = smallest_training_part(source, plan.n_folds)
-    if isinstance(source, Dataset):
-        inputs, copies, n_test = source.train.nbytes + source.test.nbytes, 0, len(source.test.labels)
-    else:
-        inputs, n_test = source.samples.nbytes, source.n_samples - n_train
-        copies = 8 * source.n_samples * source.n_inputs  # of the parts, standardised
-    sizes = sorted({n_hidden, *(n for some in plan.sizes.values() for n in some if n < n_hidden)})
-    itemsize = hidden_itemsize(plan.settings)
-    problem = Problem(n_train, n_test, source.n_inputs, source.n_classes, tuple(sizes))
-    one = predict_peak_bytes(problem, chunk, itemsize, inputs + copies)
-    if "gcv" in plan.sizes:
-        one = max(one, predict_ridge_bytes(problem, itemsize, inputs + copies))
-    return predict_total_bytes(one, inputs, jobs)
-
-
-def _choose_place(source: Dataset | Table, plan: ComparePlan, options: dict[str, Any]) -> Place | int:
-    if not options["cluster"]:
-        return int(options["jobs"])
-    from elmlda.execute.cluster import Cluster
-    from elmlda.experiments.compare import load_job_data
-
-    needed = _peak_bytes(source, plan, _largest(plan), plan.resources.chunk, jobs=1)
-    return Cluster(options["cluster"], plan.dataset, load_job_data, source.checksums, needed)
-
-
-def _identity(source: Dataset | Table, plan: ComparePlan) -> dict[str, Any]:
-    """What makes the run's networks what they are, for its manifest."""
-    from elmlda.datasets.dataset import STANDARDISED
-
-    settings = plan.settings.identity()
-    del settings["ridge"]  # it is the rule's
-    return {
-        "dataset": source.name,
-        "sha256": source.checksums,
-        "seed": plan.seed,
-        **settings,
-        "input_scale": plan.settings.input_scale or source.input_scale,
-        **({"inputs": STANDARDISED} if source.is_standardised else {}),
-        **source.preparation,
-    }
-
-
-def _sizes_text(plan: ComparePlan) -> str:
-    return "; ".join(
-        f"{', '.join(map(str, sizes))} ({'no ridge' if rule == 'none' else rule})"
-        for rule, sizes in plan.sizes.items()
-    )
+    conduct_study(build(Compare, options), options, show)
 
 
 def format_table(name: str, records: Sequence[CompareRecord]) -> str:

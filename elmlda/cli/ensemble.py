@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from elmlda.cli.conduct import build, conduct
 from elmlda.cli.formats import or_blank, with_interval
 from elmlda.cli.options import (
     cluster_option,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmlda.experiments.ensemble import EnsembleRecord
+    from elmlda.experiments.run_spec import RunSpec
 
 
 @click.command()
@@ -59,67 +61,13 @@ def ensemble(**options: Any) -> None:
     errors of networks 0 and 1 combined, 2 and 3, and so on, as many as are kept.
     """
     from elmlda import paper
-    from elmlda.cli import run as runs
-    from elmlda.experiments import pairs
-    from elmlda.experiments.ensemble import (
-        FILE,
-        MISTAKES_FILE,
-        EnsemblePlan,
-        EnsembleRecord,
-        MistakeRecord,
-        find_missing,
-        run_ensemble,
-    )
-    from elmlda.runs.records import RecordFile, unique
+    from elmlda.experiments.ensemble import Ensemble
 
-    setup = runs.prepare(options)
-    n_hidden = options["fanout"] * setup.dataset.n_inputs
-    schemes = tuple(sorted(set(options["combine"])))
-    runs.refuse_what_cannot_be(setup, (n_hidden,))
-    plan = EnsemblePlan(
-        setup.ref, setup.dataset.n_inputs, n_hidden, options["n"], options["repeats"],
-        schemes, setup.seed, setup.design, setup.settings, setup.resources,
-    )  # fmt: skip
-    fixed = {"n": plan.n_members, "n_hidden": n_hidden}
-    kept = setup.posteriors()
-    if options["dry_run"]:
-        setup.check_folder("ensemble", fixed)
-        found = RecordFile(setup.folder / FILE, EnsembleRecord).read()
-        mistakes = RecordFile(setup.folder / MISTAKES_FILE, MistakeRecord).read()
-        missing = find_missing(plan, plan.open_repeats(found, mistakes), kept)
-        click.echo("\n".join(runs.describe_plan(setup, missing, len(found))))
-        return
-    grown = {"repeats": plan.repeats, "combine": list(schemes)}
-    with setup.open_run("ensemble", fixed, grown) as run:
-        file = run.records(FILE, EnsembleRecord)
-        mistakes_file = run.records(MISTAKES_FILE, MistakeRecord)
-        recorded = unique(file.read(), lambda record: record.key, file.path)
-        pairs_file = run.records(pairs.FILE, pairs.PairRecord)
-        recorded_pairs = unique(pairs_file.read(), lambda record: record.key, pairs_file.path)
-        mistakes = mistakes_file.read()
-        repeats = plan.open_repeats(recorded.values(), mistakes)
-        # Those of a repeat that was cut off are found again.
-        mistakes_file.replace(
-            [m for m in mistakes if m.repeat not in repeats or m.combine not in schemes]
-        )
-        missing = find_missing(plan, repeats, kept)
-        n_all = plan.repeats * plan.n_members
-        with runs.progress(n_all, n_all - len(missing), "network", options["quiet"]) as bar:
-            for n_trained, records in run_ensemble(
-                plan, repeats, missing, recorded_pairs, kept, setup.dataset.test.labels,
-                setup.priors(), runs.choose_place(setup, (n_hidden,)),
-            ):  # fmt: skip
-                mistakes_file.append(records.mistakes)
-                file.append([record for record in records.errors if record.key not in recorded])
-                pairs_file.append(records.pairs)
-                bar.update(n_trained)
-        for each in (file, mistakes_file, pairs_file):
-            each.sort(key=lambda record: record.key)
-        wanted = [r for r in file.read() if r.repeat < plan.repeats and r.combine in schemes]
-    if not options["quiet"]:
-        is_papers = setup.is_papers_data and options["fanout"] == 20
-        click.echo(format_table(wanted, paper.ENSEMBLE_ERROR_PERCENT if is_papers else {}))
-        click.echo(f"\nRecords: {file.path}")
+    def show(records: list[EnsembleRecord], spec: RunSpec) -> str:
+        is_papers = spec.is_papers_data and options["fanout"] == paper.LARGEST_FANOUT
+        return format_table(records, paper.ENSEMBLE_ERROR_PERCENT if is_papers else {})
+
+    conduct(build(Ensemble, options), options, show)
 
 
 def format_table(records: Sequence[EnsembleRecord], papers: dict[int, float]) -> str:

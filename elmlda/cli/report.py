@@ -58,11 +58,11 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
 
 def _find_folders(top: Path) -> list[Path]:
     """All runs, and the folders of comparisons."""
-    from elmlda.experiments.compare import FILE
+    from elmlda.experiments.compare import CompareRecord
     from elmlda.runs.manifest import MANIFEST
 
     runs = {path.parent for path in top.rglob(MANIFEST)}
-    together = {run.parent for run in runs if (run / FILE).exists() and run.parent != top}
+    together = {run.parent for run in runs if (run / CompareRecord.FILE).exists() and run.parent != top}
     together |= {run.parent for run in runs if run.name in INPUT_WEIGHTS and run.parent.name != "tune"}
     return sorted(runs | together)
 

@@ -18,7 +18,7 @@ from elmlda.core.arrays import FloatArray
 from elmlda.datasets import Dataset, find_info
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
-from elmlda.execute.local import Place
+from elmlda.execute.local import Backend
 from elmlda.machine import count_cores, describe_machine, share_cores
 from elmlda.networks.cost import (
     Problem,
@@ -186,7 +186,7 @@ def find_anywhere(ref: DatasetRef) -> DatasetRef:
     return replace(ref, name=name, data_dir=ref.data_dir and ref.data_dir.absolute())
 
 
-def choose_place(setup: Setup, sizes: tuple[int, ...]) -> Place | int:
+def choose_place(setup: Setup, sizes: tuple[int, ...]) -> Backend | int:
     """Where networks of these sizes are to run."""
     if not setup.cluster:
         return setup.n_processes

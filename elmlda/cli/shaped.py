@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.cli.ensemble import ensemble
+from elmlda.cli.conduct import build, conduct_study
+from elmlda.cli.ensemble import format_table as format_ensemble
 from elmlda.cli.options import (
     Numbers,
+    cluster_option,
     config_option,
     data_options,
     fanout_option,
@@ -18,12 +20,13 @@ from elmlda.cli.options import (
     resource_options,
     unit_options,
 )
-from elmlda.cli.sweep import sweep
-from elmlda.cli.tune import NORMS, RANGES, RIDGES, find_choice
+from elmlda.cli.sweep import format_table as format_sweep
+from elmlda.cli.tune import NORMS, RANGES, RIDGES, format_tuning
 from elmlda.settings import INPUT_WEIGHTS
 
 if TYPE_CHECKING:
-    from elmlda.experiments.tune import Choice
+    from elmlda.experiments.run_spec import RunSpec
+    from elmlda.experiments.study import Part
 
 
 @click.command()
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
 @unit_options
 @output_options
 @resource_options
+@cluster_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -90,9 +94,9 @@ if TYPE_CHECKING:
     help="Folder with a run for each kind; runs that are there go on.",
 )
 @config_option
+@click.option("--dry-run", is_flag=True, help="Say what would be done, what it takes, and stop.")
 @quiet_option
-@click.pass_context
-def shaped(ctx: click.Context, /, **options: Any) -> None:
+def shaped(**options: Any) -> None:
     """Study input weights that are shaped by images and training samples.
 
     For each kind: its norm and ridge are chosen on held-out training samples (elmlda tune), then
@@ -101,67 +105,16 @@ def shaped(ctx: click.Context, /, **options: Any) -> None:
     repeats as the ensemble has networks. Each part has its folder, and the same command again goes on
     where it stopped.
     """
-    out: Path = options["out"]
-    schemes = [scheme for scheme in INPUT_WEIGHTS if scheme in options["schemes"]]
-    choices = {scheme: _tune(scheme, options) for scheme in schemes}
-    common = {name: options[name] for name in COMMON}
-    best = min(schemes, key=lambda scheme: choices[scheme].lda_error_percent)
-    # Where the sweep's largest networks are the ensemble's, its members are tested at every fan-out.
-    is_ensembles = options["fanout"][-1] == options["ensemble_fanout"]
-    for scheme in sorted(schemes, key=lambda scheme: scheme != best):
-        _say(f"\n{scheme}", options)
-        ctx.invoke(
-            sweep,
-            fanout=options["fanout"],
-            hidden=None,
-            repeats=max(options["repeats"], options["n"] * (is_ensembles and scheme == best)),
-            posteriors=is_ensembles and scheme == best,
-            out=out / scheme,
-            **common,
-            **_settings(scheme, choices[scheme]),
-        )
-    _say(f"\nEnsemble of {best}", options)
-    ctx.invoke(
-        ensemble,
-        n=options["n"],
-        fanout=options["ensemble_fanout"],
-        repeats=1,
-        combine=("mean",),
-        out=out / best,
-        **common,
-        **_settings(best, choices[best]),
-    )
+    from elmlda.experiments.shaped import Shaped
+
+    conduct_study(build(Shaped, options), options, _show)
 
 
-COMMON = (
-    "dataset", "label", "data_dir", "seed", "activation", "input_scale", "min_field", "priors",
-    "precision", "jobs", "threads", "chunk", "quiet",
-)  # fmt: skip
-"""Options that every part has, and has the same."""
-
-
-def _tune(scheme: str, options: dict[str, Any]) -> Choice:
-    choice = find_choice(
-        {
-            **{name: options[name] for name in (*COMMON, "ridge", "weight_norm", "weight_range")},
-            "validation": options["validation"],
-            "input_weights": scheme,
-            "fanout": options["tune_fanout"],
-            "hidden": None,
-            "repeats": options["tune_repeats"],
-            "out": options["out"] / "tune" / scheme,
-            "dry_run": False,
-        }
-    )
-    assert choice is not None
-    return choice
-
-
-def _settings(scheme: str, choice: Choice) -> dict[str, Any]:
-    size = "weight_range" if scheme == "uniform" else "weight_norm"
-    return {"input_weights": scheme, size: choice.weight_size, "ridge": choice.ridge}
-
-
-def _say(text: str, options: dict[str, Any]) -> None:
-    if not options["quiet"]:
-        click.echo(text)
+def _show(records: list[Any], spec: RunSpec, part: Part) -> str:
+    """The table of whichever experiment the part is."""
+    experiment = part.experiment
+    if experiment.name == "tune":
+        return format_tuning(records, experiment.settings.input_weights)
+    if experiment.name == "sweep":
+        return f"{part.title}\n{format_sweep(records, spec.is_papers_data)}"
+    return f"{part.title}\n{format_ensemble(records, {})}"

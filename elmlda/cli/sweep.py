@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from elmlda.cli.conduct import build, conduct
 from elmlda.cli.formats import or_blank, with_interval
 from elmlda.cli.options import (
     Ranges,
@@ -54,58 +55,21 @@ def sweep(ctx: click.Context, /, **options: Any) -> None:
     Writes sweep.csv and manifest.json into the run's folder, a record as soon as it is known. The
     same command again goes on where it stopped; --repeats and --fanout may grow.
     """
-    from elmlda.cli import run as runs
-    from elmlda.experiments.sweep import FILE, SweepPlan, SweepRecord, run_sweep
-    from elmlda.runs.records import RecordFile, unique
+    from elmlda.experiments.sweep import Sweep
 
-    setup = runs.prepare(options)
-    n_inputs = setup.dataset.n_inputs
-    sizes = _sizes(ctx, n_inputs)
-    runs.refuse_what_cannot_be(setup, sizes)
-    plan = SweepPlan(
-        setup.ref, n_inputs, sizes, options["repeats"], setup.seed, setup.design,
-        setup.settings, setup.resources,
-    )  # fmt: skip
-    if options["dry_run"]:
-        setup.check_folder("sweep", {})
-        recorded = {record.key for record in RecordFile(setup.folder / FILE, SweepRecord).read()}
-        asked = {(repeat, size) for repeat in range(plan.repeats) for size in sizes}
-        jobs = plan.jobs(recorded)
-        click.echo("\n".join(runs.describe_plan(setup, jobs, len(recorded & asked))))
-        return
-    quiet = options["quiet"]
-    with setup.open_run("sweep", {}, {"repeats": plan.repeats, "n_hidden": list(sizes)}) as run:
-        file = run.records(FILE, SweepRecord)
-        recorded = set(unique(file.read(), lambda record: record.key, file.path))
-        jobs, n_all = plan.jobs(recorded), len(plan.jobs())
-        with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:
-            for job, result, records in run_sweep(
-                jobs, n_inputs, runs.choose_place(setup, sizes), setup.n_blocks
-            ):
-                if options["posteriors"] and job.sizes[-1] == sizes[-1]:
-                    setup.posteriors().write(job.key, sizes[-1], result.posteriors)
-                file.append(records)
-                bar.update()
-                if result.precision != setup.settings.precision and not quiet:
-                    runs.note_double(bar, records[0].repeat)
-        file.sort(key=lambda record: record.key)
-        wanted = [r for r in file.read() if r.repeat < plan.repeats and r.n_hidden in sizes]
-    if not quiet:
-        click.echo(format_table(wanted, beside_paper=setup.is_papers_data))
-        click.echo(f"\nRecords: {file.path}")
+    hidden = options["hidden"] if _prefers_hidden(ctx) else None
+    experiment = build(Sweep, {**options, "hidden": hidden})
+    conduct(experiment, options, lambda records, spec: format_table(records, spec.is_papers_data))
 
 
-def _sizes(ctx: click.Context, n_inputs: int) -> tuple[int, ...]:
-    """Hidden sizes, from whichever of --fanout and --hidden was said with more right."""
-    fanouts, hidden = ctx.params["fanout"], ctx.params["hidden"]
-    if hidden is None:
-        return tuple(n_inputs * fanout for fanout in fanouts)
+def _prefers_hidden(ctx: click.Context) -> bool:
+    """Whether --hidden counts: flags override the config file, and both at once are refused."""
+    if ctx.params["hidden"] is None:
+        return False
     sources = [ctx.get_parameter_source(name) for name in ("fanout", "hidden")]
     if sources[0] == sources[1]:
         raise click.UsageError("--fanout and --hidden exclude each other: give one of them.")
-    if sources == [ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP]:
-        return tuple(n_inputs * fanout for fanout in fanouts)
-    return tuple(hidden)
+    return sources != [ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP]
 
 
 def format_table(records: Sequence[SweepRecord], beside_paper: bool) -> str:

@@ -38,7 +38,7 @@ def timing(**options: Any) -> None:
     goes on where it stopped; --repeats and --fanout may grow.
     """
     from elmlda.cli import run as runs
-    from elmlda.experiments.timing import FILE, TimingPlan, TimingRecord, run_timing
+    from elmlda.experiments.timing import TimingPlan, TimingRecord, run_timing
     from elmlda.runs.records import RecordFile, unique
 
     setup = runs.prepare({**options, "jobs": 1})
@@ -51,7 +51,9 @@ def timing(**options: Any) -> None:
     fixed = vars(setup.resources)  # what timings depend on: those of others must not mix with them
     if options["dry_run"]:
         setup.check_folder("timing", fixed)
-        recorded = {record.key for record in RecordFile(setup.folder / FILE, TimingRecord).read()}
+        recorded = {
+            record.key for record in RecordFile(setup.folder / TimingRecord.FILE, TimingRecord).read()
+        }
         networks, n_all = [job.network for job in plan.jobs(recorded)], len(plan.jobs())
         independent = replace(setup, design="independent")
         click.echo("\n".join(runs.describe_plan(independent, networks, n_all - len(networks))))
@@ -59,7 +61,7 @@ def timing(**options: Any) -> None:
     quiet = options["quiet"]
     grown = {"repeats": plan.repeats, "n_hidden": list(sizes)}
     with setup.open_run("timing", fixed, grown) as run:
-        file = run.records(FILE, TimingRecord)
+        file = run.records(TimingRecord.FILE, TimingRecord)
         recorded = set(unique(file.read(), lambda record: record.key, file.path))
         jobs, n_all = plan.jobs(recorded), len(plan.jobs())
         with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:

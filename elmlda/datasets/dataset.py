@@ -39,6 +39,10 @@ class Split:
         """The samples with these indices, in their order."""
         return Split(self.inputs[rows], self.labels[rows])
 
+    def count_classes(self, n_classes: int) -> NDArray[np.int64]:
+        """Samples of each class."""
+        return np.bincount(self.labels, minlength=n_classes)
+
     @property
     def nbytes(self) -> int:
         """Memory of the samples and their labels."""

@@ -195,7 +195,7 @@ def _fit(ink: FloatArray, box: int) -> FloatArray:
 
 
 def _place(ink: FloatArray, shape: tuple[int, int]) -> NDArray[np.uint8]:
-    """Place the ink with its centre of mass in the middle, cut off where that is beyond the sides."""
+    """Backend the ink with its centre of mass in the middle, cut off where that is beyond the sides."""
     placed = np.zeros(shape)
     weights = ink / ink.sum()
     centre = [float((np.indices(ink.shape)[axis] * weights).sum()) for axis in (0, 1)]

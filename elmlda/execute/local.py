@@ -1,6 +1,6 @@
-"""Where jobs run: in this process, in local processes, or wherever another `Place` takes them.
+"""Where jobs run: in this process, in local processes, or wherever another `Backend` takes them.
 
-Experiments know a `Place` only by this module's interface, `elmlda.execute.cluster` has one more.
+Experiments know backends by this module's interface only; `elmlda.execute.cluster` has one more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class Workers(Protocol):
-    """A place that is open: what does the jobs."""
+    """A backend that is open: what does the jobs."""
 
     @property
     def poll_seconds(self) -> float | None:
@@ -55,7 +55,7 @@ class Workers(Protocol):
         """Do the jobs, merge their results by a tree and in order, and finish the whole with that."""
 
 
-class Place(Protocol):
+class Backend(Protocol):
     """Where jobs run."""
 
     def open(self) -> AbstractContextManager[Workers]:
@@ -63,27 +63,27 @@ class Place(Protocol):
 
 
 def execute(
-    function: Callable[[Job], Result], jobs: Iterable[Job], place: Place | int = 1
+    function: Callable[[Job], Result], jobs: Iterable[Job], backend: Backend | int = 1
 ) -> Iterator[tuple[Job, Result]]:
     """Each job with its result, in the order in which they finish.
 
-    No more jobs are under way than the place has workers, so what an interruption loses is at most
+    No more jobs are under way than the backend has workers, so what an interruption loses is at most
     those.
 
     Parameters
     ----------
-    place : a number is of local processes: see `Local`
+    backend : a number is of local processes: see `Local`
     """
     waiting = iter(jobs)
     first = list(islice(waiting, 1))
-    if first:  # else there is no need of a place, which may be far away
-        with open_place(place) as workers:
+    if first:  # else there is no need of a backend, which may be far away
+        with open_backend(backend) as workers:
             yield from _complete(workers, function, chain(first, waiting))
 
 
-def open_place(place: Place | int) -> AbstractContextManager[Workers]:
-    """Bring a place's workers up; a number is of local processes."""
-    return (Local(place) if isinstance(place, int) else place).open()
+def open_backend(backend: Backend | int) -> AbstractContextManager[Workers]:
+    """Bring a backend's workers up; a number is of local processes."""
+    return (Local(backend) if isinstance(backend, int) else backend).open()
 
 
 def _complete(

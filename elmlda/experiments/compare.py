@@ -7,25 +7,35 @@ fold of every repeat has a network of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source
-from elmlda.execute.local import Place, execute
+from elmlda.core.input_space import InputSpace
+from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source, require_two_of_each
+from elmlda.datasets.dataset import STANDARDISED
+from elmlda.errors import ElmldaError
+from elmlda.execute.local import execute
+from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.options import LayerOptions, read_sizes, select
+from elmlda.experiments.plan import Plan, Step, Work, note_double
+from elmlda.experiments.run_spec import RunSpec
+from elmlda.experiments.study import Part, Study
+from elmlda.networks.cost import Problem
 from elmlda.networks.train import Readout, Scored, train_network
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkSettings, Resources
-
-FILE = "compare.csv"
 
 
 @dataclass(frozen=True)
 class CompareRecord:
     """One row of compare.csv: both methods' test errors at one hidden size of one network."""
 
+    FILE: ClassVar[str] = "compare.csv"
     repeat: int
     fold: int
     """The part of the set that was tested on; 0 where the set has a split of its own."""
@@ -82,9 +92,14 @@ class CompareJob:
     settings: NetworkSettings
     resources: Resources
 
+    @property
+    def all_sizes(self) -> tuple[int, ...]:
+        """Of any rule, ascending."""
+        return tuple(sorted({size for sizes in self.sizes.values() for size in sizes}))
+
 
 @dataclass(frozen=True)
-class ComparePlan:
+class ComparePlan(Plan[CompareJob]):
     """What is to be compared on one data set."""
 
     dataset: DatasetRef
@@ -117,6 +132,13 @@ class ComparePlan:
             for repeat, fold in places
         ]  # fmt: skip
 
+    def problem(self, job: CompareJob) -> Problem:
+        return measure_problem(load_job_data(self.dataset), self.n_folds, job.all_sizes)
+
+    def steps(self, work: Work[CompareJob]) -> Iterator[Step]:
+        for job, records in execute(run_job, work.jobs, work.backend):
+            yield Step(records, note=note_double(job.repeat, records[0].precision, self.settings))
+
 
 def choose_sizes(
     source: Dataset | Table, sizes: tuple[int, ...], n_folds: int, rules: Sequence[str]
@@ -133,10 +155,11 @@ def smallest_training_part(source: Dataset | Table, n_folds: int) -> int:
     return source.n_samples - -(-source.n_samples // n_folds)
 
 
-def run_compare(jobs: Sequence[CompareJob], place: Place | int = 1) -> Iterator[list[CompareRecord]]:
-    """The records of each network as it finishes."""
-    for _, records in execute(run_job, jobs, place):
-        yield records
+def measure_problem(source: Dataset | Table, n_folds: int, sizes: tuple[int, ...]) -> Problem:
+    """What a network of these sizes costs."""
+    n_train = smallest_training_part(source, n_folds)
+    n_test = len(source.test.labels) if isinstance(source, Dataset) else source.n_samples - n_train
+    return Problem(n_train, n_test, source.n_inputs, source.n_classes, sizes)
 
 
 def run_job(job: CompareJob) -> list[CompareRecord]:
@@ -196,3 +219,126 @@ def _make_records(
             len(dataset.train.labels), len(labels), precision,
             *(" ".join(map(str, c)) for c in (pi_errors, lda_errors, counts)),
         )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(LayerOptions):
+    """What is the same for every data set of a comparison."""
+
+    label: str | None = None
+    data_dir: Path | None = None
+    fanouts: str | int | Iterable[int] = "1-5,10,20"
+    hidden: str | int | Iterable[int] | None = None
+    """Hidden units instead of fan-outs."""
+    folds: int = 10
+    """Of stratified cross-validation, for sets without a split of their own."""
+    repeats: int = 10
+    """Cross-validations, or networks for sets with a split of their own."""
+    rules: Iterable[str] = RULES
+    """The ridge: none as in the paper, or gcv, chosen on the training part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOne(CompareOptions, Experiment):
+    """PI-ELM against LDA-ELM on one data set."""
+
+    name = "compare"
+    record_types = (CompareRecord,)
+    varied = frozenset({"ridge"})  # it is the rule's
+
+    @property
+    def chooses_ridge(self) -> bool:  # type: ignore[override]
+        return "gcv" in tuple(self.rules)
+
+    def own_identity(self) -> dict[str, Any]:
+        return {}
+
+    def identity(self, spec: RunSpec) -> dict[str, Any]:
+        inputs = {"inputs": STANDARDISED} if spec.data.is_standardised else {}
+        return {**super().identity(spec), **inputs}
+
+    def load(self, ref: DatasetRef) -> Dataset | Table:
+        load_job_data.cache_clear()
+        source = load_job_data(ref)
+        if isinstance(source, Table):
+            require_two_of_each(source)
+        return source
+
+    @property
+    def job_loader(self) -> Any:
+        return load_job_data
+
+    def default_folder(self, data: Dataset | Table) -> Path:
+        return Path("results") / "compare" / data.name
+
+    def count_folds(self, source: Dataset | Table) -> int:
+        """1 where the set has a split of its own."""
+        return 1 if isinstance(source, Dataset) else self.folds
+
+    def sizes_by_rule(self, source: Dataset | Table) -> dict[str, tuple[int, ...]]:
+        """Rule -> hidden sizes that it can have; rules without any are left out."""
+        sizes = read_sizes(self.fanouts, self.hidden, source.n_inputs)
+        chosen = choose_sizes(source, sizes, self.count_folds(source), tuple(self.rules))
+        return {rule: some for rule, some in chosen.items() if some}
+
+    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
+        return tuple(sorted({n for some in self.sizes_by_rule(spec.data).values() for n in some}))
+
+    def check(self, spec: RunSpec) -> None:
+        source = spec.data
+        n_folds = self.count_folds(source)
+        if isinstance(source, Table) and n_folds > source.n_samples:
+            fact = f"{source.name}: {source.n_samples} samples, fewer than {n_folds} folds."
+            raise ElmldaError(fact, "Use {folds}.", folds=source.n_samples)
+        if not self.sizes_by_rule(source):
+            smallest = read_sizes(self.fanouts, self.hidden, source.n_inputs)[0]
+            raise ElmldaError(
+                f"{source.name}: {smallest_training_part(source, n_folds):,} training samples, "
+                f"{smallest:,} hidden units or more. Without a ridge LDA needs fewer:",
+                "use {rule}.",
+                rule="gcv",
+            )
+        InputSpace(source.n_inputs, source.image_shape).require(self.settings)
+
+    def problem(self, spec: RunSpec, sizes: tuple[int, ...]) -> Problem:
+        return measure_problem(spec.data, self.count_folds(spec.data), sizes)
+
+    def extra_bytes(self, spec: RunSpec) -> int:
+        """Copies of the parts that a table is divided into, standardised."""
+        source = spec.data
+        return 8 * source.n_samples * source.n_inputs if isinstance(source, Table) else 0
+
+    def fixed(self, spec: RunSpec) -> dict[str, Any]:
+        return {"folds": self.count_folds(spec.data)}
+
+    def grown(self, spec: RunSpec) -> dict[str, Any]:
+        rules = sorted(self.sizes_by_rule(spec.data))
+        return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec)), "rules": rules}
+
+    def plan(self, spec: RunSpec) -> ComparePlan:
+        return ComparePlan(
+            spec.ref, self.sizes_by_rule(spec.data), self.repeats, self.count_folds(spec.data),
+            self.seed, self.settings, spec.resources,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(CompareOptions, Study):
+    """PI-ELM against LDA-ELM on several data sets, each in a folder of its own."""
+
+    default_folder = Path("results/compare")
+    part_column = "dataset"
+
+    datasets: str | Iterable[str] = ("iris", "wine", "abalone", "satimage")
+
+    def parts(self, folder: Path) -> Generator[Part, Sequence[Any] | None, None]:
+        words = [self.datasets] if isinstance(self.datasets, str) else self.datasets
+        names = dict.fromkeys(name for word in words for name in word.split(",") if name)
+        if not names:
+            raise ElmldaError("no data set named: see elmlda data list.")
+        if self.data_dir and len(names) > 1:
+            advice = f"{{data_dir}} is for one {{dataset}}, {len(names)} are given."
+            raise ElmldaError("", advice, data_dir=None, dataset=None)
+        for name in names:
+            one = CompareOne(dataset=name, **select(self, CompareOptions))
+            yield Part(name, one, None, folder)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
-from elmlda.execute.local import Place, execute
+from elmlda.execute.local import execute
+from elmlda.experiments.network_experiment import NetworkExperiment
 from elmlda.experiments.pairs import PairRecord, networks_of, whole_pairs
-from elmlda.networks.jobs import run_job
+from elmlda.experiments.plan import Kept, Plan, Records, Step, Work
+from elmlda.experiments.run_spec import RunSpec
+from elmlda.networks.cost import Problem
+from elmlda.networks.jobs import load_job_data, run_job
 from elmlda.runs.plausible import require_plausible
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.settings import (
@@ -25,14 +31,12 @@ from elmlda.settings import (
     network_key,
 )
 
-FILE = "ensemble.csv"
-MISTAKES_FILE = "mistakes.csv"
-
 
 @dataclass(frozen=True)
 class EnsembleRecord:
     """One row of ensemble.csv: test errors of the first `size` members of one ensemble."""
 
+    FILE: ClassVar[str] = "ensemble.csv"
     repeat: int
     size: int
     combine: str
@@ -56,6 +60,7 @@ class EnsembleRecord:
 class MistakeRecord:
     """One row of mistakes.csv: a test sample that the whole ensemble of a repeat gets wrong."""
 
+    FILE: ClassVar[str] = "mistakes.csv"
     repeat: int
     size: int
     combine: str
@@ -85,16 +90,7 @@ class MistakeRecord:
 
 
 @dataclass(frozen=True)
-class EnsembleRecords:
-    """What has become known: a repeat's errors at every size by every scheme, and pairs of networks."""
-
-    errors: list[EnsembleRecord] = field(default_factory=list)
-    mistakes: list[MistakeRecord] = field(default_factory=list)
-    pairs: list[PairRecord] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class EnsemblePlan:
+class EnsemblePlan(Plan[NetworkJob]):
     """What an ensemble experiment is to compute: member i of repeat r is network r·n + i."""
 
     dataset: DatasetRef
@@ -107,11 +103,29 @@ class EnsemblePlan:
     design: str
     settings: NetworkSettings
     resources: Resources
+    priors: FloatArray | None = None
+    """Of the classes, which some schemes use."""
+
+    def keys(self) -> list[tuple[int, int, str]]:
+        return [
+            (repeat, size, scheme)
+            for repeat in range(self.repeats)
+            for size in range(1, self.n_members + 1)
+            for scheme in self.combine
+        ]
 
     def job(self, index: int) -> NetworkJob:
         """Network `index` of the run."""
         key = network_key(self.design, index, self.n_hidden, self.n_inputs)
         return NetworkJob(self.dataset, self.seed, key, (self.n_hidden,), self.settings, self.resources)
+
+    def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
+        """The networks of the repeats that are not recorded, their posteriors kept or not."""
+        repeats = dict.fromkeys(key[0] for key in self.keys() if key not in recorded)
+        return [job for repeat in repeats for job in self.members(repeat)]
+
+    def problem(self, job: NetworkJob) -> Problem:
+        return Problem.of(load_job_data(self.dataset), job.sizes)
 
     def members(self, repeat: int) -> list[NetworkJob]:
         """The networks of one repeat."""
@@ -124,95 +138,84 @@ class EnsemblePlan:
         """Repeats that are not recorded in full, their mistakes included."""
         counts = {record.key: record.errors for record in errors}
         found = Counter(record.key[:-1] for record in mistakes)
-        return [
-            repeat
-            for repeat in range(self.repeats)
-            if any(
-                (repeat, size, scheme) not in counts
-                for size in range(1, self.n_members + 1)
-                for scheme in self.combine
+        lacking = {key[0] for key in self.keys() if key not in counts}
+        whole = [key for key in self.keys() if key[1] == self.n_members]
+        lacking |= {key[0] for key in whole if found[key] != counts.get(key)}
+        return sorted(lacking)
+
+    def keep(self, records: Records) -> Records:
+        """All but the mistakes of a repeat that was cut off, which are found again."""
+        mistakes = records[MistakeRecord]
+        repeats = self.open_repeats(records[EnsembleRecord], mistakes)
+        kept = [m for m in mistakes if m.repeat not in repeats or m.combine not in self.combine]
+        return {**records, MistakeRecord: kept}
+
+    def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
+        """The members of open repeats whose posteriors are not kept."""
+        repeats = self.open_repeats(records[EnsembleRecord], records[MistakeRecord])
+        members = (job for repeat in repeats for job in self.members(repeat))
+        return [job for job in members if posteriors.read(job.key, self.n_hidden) is None]
+
+    def count_jobs(self) -> int:
+        return self.repeats * self.n_members
+
+    def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
+        """Pairs and repeats that are whole already, then each network and what becomes whole by it."""
+        repeats = self.open_repeats(work.records[EnsembleRecord], work.records[MistakeRecord])
+        lacking = {job.key for job in work.jobs}
+        waiting = {repeat: {job.key for job in self.members(repeat)} & lacking for repeat in repeats}
+        kept = work.posteriors
+        there = set(kept.list_networks(self.n_hidden)) - {job.key[0] for job in work.jobs}
+        recorded = {record.pair for record in work.records[PairRecord]}
+        pairs = [pair for pair in whole_pairs(there) if pair not in recorded]
+        yield Step(list(self._combine_pairs(pairs, kept)), n_done=0)
+        for repeat in (repeat for repeat, keys in waiting.items() if not keys):
+            yield Step(self._combine(repeat, kept), n_done=0)
+        repeat_of = {key: repeat for repeat, keys in waiting.items() for key in keys}
+        for job, result in execute(run_job, work.jobs, work.backend):
+            yield Step(kept=Kept(job.key, self.n_hidden, result.posteriors))
+            repeat, pair = repeat_of[job.key], job.key[0] // 2
+            there.add(job.key[0])
+            if there.issuperset(networks_of(pair)) and pair not in recorded:
+                yield Step(list(self._combine_pairs([pair], kept)), n_done=0)
+            waiting[repeat].discard(job.key)
+            if not waiting[repeat]:
+                yield Step(self._combine(repeat, kept), n_done=0)
+
+    @cached_property
+    def _labels(self) -> IntArray:
+        return load_job_data(self.dataset).test.labels
+
+    def _combine(self, repeat: int, kept: PosteriorStore) -> Sequence[EnsembleRecord | MistakeRecord]:
+        """Every ensemble size and scheme of one repeat, from one pass over its members."""
+        stored = [kept.read(job.key, self.n_hidden) for job in self.members(repeat)]
+        members = np.stack([posteriors for posteriors in stored if posteriors is not None])
+        if len(members) < self.n_members:
+            raise ElmldaError(
+                f"posteriors of repeat {repeat} went away while they were needed. "
+                "Run the same command again."
             )
-            or any(
-                found[repeat, self.n_members, scheme] != counts[repeat, self.n_members, scheme]
-                for scheme in self.combine
-            )
-        ]
+        records: list[EnsembleRecord | MistakeRecord] = []
+        for scheme in self.combine:
+            combined = combine_posteriors(members, scheme, self.priors)
+            errors = count_errors(combined.swapaxes(0, 1), self._labels)
+            records += [
+                EnsembleRecord(repeat, size, scheme, int(count), len(self._labels))
+                for size, count in enumerate(errors, start=1)
+            ]
+            records += _find_mistakes(repeat, self.n_members, scheme, combined[-1], self._labels)
+        return records
 
-
-def find_missing(plan: EnsemblePlan, repeats: Iterable[int], kept: PosteriorStore) -> list[NetworkJob]:
-    """The members of these repeats whose posteriors are not kept."""
-    members = (job for repeat in repeats for job in plan.members(repeat))
-    return [job for job in members if kept.read(job.key, plan.n_hidden) is None]
-
-
-def run_ensemble(
-    plan: EnsemblePlan,
-    repeats: Iterable[int],
-    missing: Collection[NetworkJob],
-    recorded_pairs: Collection[tuple[int]],
-    kept: PosteriorStore,
-    labels: IntArray,
-    priors: FloatArray,
-    place: Place | int = 1,
-) -> Iterator[tuple[int, EnsembleRecords]]:
-    """The number of networks just trained (0 or 1), and what became complete by it, if anything.
-
-    Pairs are of all networks that are kept, also beyond the plan's repeats.
-    """
-    waiting = {repeat: {job.key for job in plan.members(repeat)} for repeat in repeats}
-    lacking = {job.key for job in missing}
-    trusted = set(kept.list_networks(plan.n_hidden)) - {job.key[0] for job in missing}
-    there = [pair for pair in whole_pairs(trusted) if (pair,) not in recorded_pairs]
-    yield 0, EnsembleRecords(pairs=list(_combine_pairs(plan, there, kept, labels)))
-    for repeat, keys in waiting.items():
-        keys &= lacking
-        if not keys:
-            yield 0, _combine(plan, repeat, kept, labels, priors)
-    repeat_of = {key: repeat for repeat, keys in waiting.items() for key in keys}
-    for job, result in execute(run_job, missing, place):
-        kept.write(job.key, plan.n_hidden, result.posteriors)
-        repeat, pair = repeat_of[job.key], job.key[0] // 2
-        waiting[repeat].discard(job.key)
-        trusted.add(job.key[0])
-        records = EnsembleRecords() if waiting[repeat] else _combine(plan, repeat, kept, labels, priors)
-        if trusted.issuperset(networks_of(pair)) and (pair,) not in recorded_pairs:
-            records.pairs.extend(_combine_pairs(plan, [pair], kept, labels))
-        yield 1, records
-
-
-def _combine(
-    plan: EnsemblePlan, repeat: int, kept: PosteriorStore, labels: IntArray, priors: FloatArray
-) -> EnsembleRecords:
-    """Every ensemble size and scheme of one repeat, from one pass over its members."""
-    stored = [kept.read(job.key, plan.n_hidden) for job in plan.members(repeat)]
-    members = np.stack([posteriors for posteriors in stored if posteriors is not None])
-    if len(members) < plan.n_members:
-        raise ElmldaError(
-            f"posteriors of repeat {repeat} went away while they were needed. "
-            "Run the same command again."
-        )
-    records = EnsembleRecords()
-    for scheme in plan.combine:
-        combined = combine_posteriors(members, scheme, priors)
-        errors = count_errors(combined.swapaxes(0, 1), labels)
-        records.errors.extend(
-            EnsembleRecord(repeat, size, scheme, int(count), len(labels))
-            for size, count in enumerate(errors, start=1)
-        )
-        records.mistakes.extend(_find_mistakes(repeat, plan.n_members, scheme, combined[-1], labels))
-    return records
-
-
-def _combine_pairs(
-    plan: EnsemblePlan, pairs: Iterable[int], kept: PosteriorStore, labels: IntArray
-) -> Iterator[PairRecord]:
-    """The pairs whose posteriors can be read; others are left out."""
-    for pair in pairs:
-        both = [kept.read(plan.job(index).key, plan.n_hidden) for index in networks_of(pair)]
-        members = [posteriors for posteriors in both if posteriors is not None]
-        if len(members) == 2:
-            mean = combine_posteriors(np.stack(members))[-1]
-            yield PairRecord(pair, *networks_of(pair), int(count_errors(mean, labels)), len(labels))
+    def _combine_pairs(self, pairs: Iterable[int], kept: PosteriorStore) -> Iterator[PairRecord]:
+        """The pairs whose posteriors can be read; others are left out."""
+        labels = self._labels
+        for pair in pairs:
+            both = [kept.read(self.job(index).key, self.n_hidden) for index in networks_of(pair)]
+            members = [posteriors for posteriors in both if posteriors is not None]
+            if len(members) == 2:
+                mean = combine_posteriors(np.stack(members))[-1]
+                errors = int(count_errors(mean, labels))
+                yield PairRecord(pair, *networks_of(pair), errors, len(labels))
 
 
 def _find_mistakes(
@@ -224,4 +227,39 @@ def _find_mistakes(
         yield MistakeRecord(
             repeat, size, scheme, int(i), truth, choice,
             float(posteriors[i, choice]), float(posteriors[i, truth]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ensemble(NetworkExperiment):
+    """Fig. 2: LDA-ELM networks combined by their posterior probabilities, test errors counted."""
+
+    name = "ensemble"
+    record_types = (EnsembleRecord, MistakeRecord, PairRecord)
+
+    n: int = 20
+    """Networks in the largest ensemble; all sizes up to it are evaluated."""
+    fanout: int = 20
+    repeats: int = 10
+    combine: str | Iterable[str] = "mean"
+    """How posteriors are combined, or several ways."""
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """The ways of combining, in order."""
+        return tuple(sorted({self.combine} if isinstance(self.combine, str) else set(self.combine)))
+
+    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
+        return (self.fanout * spec.data.n_inputs,)
+
+    def fixed(self, spec: RunSpec) -> dict[str, Any]:
+        return {"n": self.n, "n_hidden": self.sizes(spec)[0]}
+
+    def grown(self, spec: RunSpec) -> dict[str, Any]:
+        return {"repeats": self.repeats, "combine": list(self.schemes)}
+
+    def plan(self, spec: RunSpec) -> EnsemblePlan:
+        return EnsemblePlan(
+            spec.ref, spec.data.n_inputs, self.sizes(spec)[0], self.n, self.repeats, self.schemes,
+            self.seed, self.design, self.settings, spec.resources, self.resolve_priors(spec),
         )  # fmt: skip

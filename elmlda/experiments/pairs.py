@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import ClassVar
 
 from elmlda.runs.plausible import require_plausible
-
-FILE = "pairs.csv"
 
 
 @dataclass(frozen=True)
 class PairRecord:
     """One row of pairs.csv: test errors of two networks' mean posteriors."""
 
+    FILE: ClassVar[str] = "pairs.csv"
     pair: int
     first: int
     """Network 2·pair of the run."""

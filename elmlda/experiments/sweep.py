@@ -5,10 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from elmlda.core.statistics import Statistics
-from elmlda.execute.local import Place, Workers, execute, open_place
-from elmlda.networks.cost import predict_waiting_bytes
+from elmlda.errors import ElmldaError
+from elmlda.execute.local import Backend, Workers, execute
+from elmlda.experiments.network_experiment import NetworkExperiment
+from elmlda.experiments.options import read_sizes
+from elmlda.experiments.plan import Kept, Plan, Step, Work, note_double
+from elmlda.experiments.run_spec import RunSpec
+from elmlda.networks.cost import Problem, predict_waiting_bytes
 from elmlda.networks.jobs import accumulate_block, finish_job, load_job_data, run_job
 from elmlda.networks.train import (
     NetworkResult,
@@ -27,13 +33,12 @@ from elmlda.settings import (
     network_key,
 )
 
-FILE = "sweep.csv"
-
 
 @dataclass(frozen=True)
 class SweepRecord:
     """One row of sweep.csv: both methods' test errors at one hidden size of one network."""
 
+    FILE: ClassVar[str] = "sweep.csv"
     repeat: int
     fanout: float
     """Hidden units for each input; not whole if the sizes were given as hidden units."""
@@ -61,7 +66,7 @@ class SweepRecord:
 
 
 @dataclass(frozen=True)
-class SweepPlan:
+class SweepPlan(Plan[NetworkJob]):
     """What a sweep is to compute."""
 
     dataset: DatasetRef
@@ -72,6 +77,15 @@ class SweepPlan:
     design: str
     settings: NetworkSettings
     resources: Resources
+    n_blocks: int = 1
+    """Of rows: if there are several, the workers share each network out."""
+    keeps_posteriors: bool = False
+
+    def keys(self) -> list[tuple[int, int]]:
+        return [(repeat, size) for repeat in range(self.repeats) for size in self.sizes]
+
+    def problem(self, job: NetworkJob) -> Problem:
+        return Problem.of(load_job_data(self.dataset), job.sizes)
 
     def jobs(self, recorded: Collection[tuple[int, int]] = ()) -> list[NetworkJob]:
         """The networks that are needed for what is not recorded yet, as (repeat, n_hidden)."""
@@ -91,35 +105,29 @@ class SweepPlan:
         for network in filter(None, together):
             yield network_key(self.design, repeat, network[-1], self.n_inputs), network
 
+    def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
+        """Each network as it finishes, and its posteriors if it has the largest size."""
+        if self.n_blocks == 1:
+            results = execute(run_job, work.jobs, work.backend)
+        else:
+            results = self._share_each(work.jobs, work.backend)
+        for job, result in results:
+            kept = None
+            if self.keeps_posteriors and job.sizes[-1] == self.sizes[-1]:
+                kept = Kept(job.key, job.sizes[-1], result.posteriors)
+            note = note_double(job.key[0], result.precision, self.settings)
+            yield Step(_records(job, result, self.n_inputs), kept, note=note)
 
-def run_sweep(
-    jobs: Iterable[NetworkJob], n_inputs: int, place: Place | int = 1, n_blocks: int = 1
-) -> Iterator[tuple[NetworkJob, NetworkResult, list[SweepRecord]]]:
-    """Each network as it finishes, with its records.
-
-    Parameters
-    ----------
-    n_blocks : into how many blocks of rows the training data are split; if there are several, the
-        workers share each network, and networks follow one another
-    """
-    if n_blocks == 1:
-        results = execute(run_job, jobs, place)
-    else:
-        results = _run_split(list(jobs), n_blocks, place)
-    for job, result in results:
-        yield job, result, _records(job, result, n_inputs)
-
-
-def _run_split(
-    jobs: Sequence[NetworkJob], n_blocks: int, place: Place | int
-) -> Iterator[tuple[NetworkJob, NetworkResult]]:
-    if not jobs:
-        return
-    with open_place(place) as workers:
-        for job in jobs:
-            start = time.perf_counter()
-            result = _share(job, n_blocks, workers)
-            yield job, replace(result, seconds=time.perf_counter() - start)
+    def _share_each(
+        self, jobs: Sequence[NetworkJob], backend: Backend
+    ) -> Iterator[tuple[NetworkJob, NetworkResult]]:
+        if not jobs:
+            return
+        with backend.open() as workers:
+            for job in jobs:
+                start = time.perf_counter()
+                result = _share(job, self.n_blocks, workers)
+                yield job, replace(result, seconds=time.perf_counter() - start)
 
 
 def _share(job: NetworkJob, n_blocks: int, workers: Workers) -> NetworkResult:
@@ -152,3 +160,43 @@ def _records(job: NetworkJob, result: NetworkResult, n_inputs: int) -> list[Swee
         )
         for i, size in enumerate(result.sizes)
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(NetworkExperiment):
+    """Table 1 and Fig. 1: PI-ELM and LDA-ELM on the same random input weights, test errors counted."""
+
+    name = "sweep"
+    record_types = (SweepRecord,)
+
+    fanouts: str | int | Iterable[int] = "1-20"
+    hidden: str | int | Iterable[int] | None = None
+    """Hidden units instead of fan-outs."""
+    repeats: int = 200
+    posteriors: bool = True
+    """Whether each network's test posteriors at the largest size are kept, for an ensemble."""
+    split_rows: int = 1
+    """Blocks of training samples by which workers share each network out."""
+
+    @property
+    def n_blocks(self) -> int:  # type: ignore[override]
+        return self.split_rows
+
+    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
+        return read_sizes(self.fanouts, self.hidden, spec.data.n_inputs)
+
+    def check(self, spec: RunSpec) -> None:
+        super().check(spec)
+        n_train = len(spec.dataset.train.labels)
+        if self.split_rows > n_train:
+            advice = f"{{split_rows}} is more than the {n_train:,} training samples."
+            raise ElmldaError("", advice, split_rows=self.split_rows)
+
+    def grown(self, spec: RunSpec) -> dict[str, Any]:
+        return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec))}
+
+    def plan(self, spec: RunSpec) -> SweepPlan:
+        return SweepPlan(
+            spec.ref, spec.data.n_inputs, self.sizes(spec), self.repeats, self.seed, self.design,
+            self.settings, spec.resources, self.split_rows, self.posteriors,
+        )  # fmt: skip

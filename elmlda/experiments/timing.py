@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import ClassVar
 
 from elmlda.execute.local import execute
 from elmlda.networks.jobs import run_job
@@ -12,7 +13,6 @@ from elmlda.networks.train import NetworkResult
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 
-FILE = "timing.csv"
 METHODS = {"pi": ("pi",), "lda": ("lda",), "both": ("pi", "lda")}
 """What is timed -> what the network is tested with."""
 
@@ -21,6 +21,7 @@ METHODS = {"pi": ("pi",), "lda": ("lda",), "both": ("pi", "lda")}
 class TimingRecord:
     """One row of timing.csv: a network trained on all training samples, tested on all test samples."""
 
+    FILE: ClassVar[str] = "timing.csv"
     repeat: int
     fanout: int
     n_hidden: int

@@ -6,26 +6,37 @@ the same random numbers, so that differences are those of the setting.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from elmlda.datasets import Dataset
-from elmlda.execute.local import Place, execute
+from elmlda.datasets import Dataset, Table
+from elmlda.execute.local import execute
+from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.network_experiment import require_possible
+from elmlda.experiments.options import read_sizes, select
+from elmlda.experiments.plan import Plan, Step, Work, note_double
+from elmlda.experiments.run_spec import RunSpec
+from elmlda.networks.cost import Problem
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings, Resources
 
-FILE = "tune.csv"
+NORMS = (0.5, 1.0, 2.0, 4.0)
+RANGES = (0.03125, 0.0625, 0.125, 0.25, 0.5)
+RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
 class TuneRecord:
     """One row of tune.csv: both methods' errors on the held-out samples with one setting."""
 
+    FILE: ClassVar[str] = "tune.csv"
     repeat: int
     fanout: float
     n_hidden: int
@@ -63,7 +74,7 @@ class TuneJob(NetworkJob):
 
 
 @dataclass(frozen=True)
-class TunePlan:
+class TunePlan(Plan[TuneJob]):
     """What is to be tried."""
 
     dataset: DatasetRef
@@ -105,6 +116,13 @@ class TunePlan:
             for (repeat, size), ridges in missing.items()
         ]
 
+    def problem(self, job: TuneJob) -> Problem:
+        return Problem.of(load_validation_data(self.dataset, self.n_validation), job.sizes)
+
+    def steps(self, work: Work[TuneJob]) -> Iterator[Step]:
+        for job, records in execute(run_job, work.jobs, work.backend):
+            yield Step(records, note=note_double(job.key[0], records[0].precision, self.settings))
+
 
 def weight_size(settings: NetworkSettings) -> float:
     """Range or norm of the input weights, whichever the scheme has."""
@@ -117,12 +135,6 @@ def with_weight_size(settings: NetworkSettings, size: float) -> NetworkSettings:
     if settings.input_weights == "uniform":
         return replace(settings, weight_range=size)
     return replace(settings, weight_norm=size)
-
-
-def run_tune(jobs: Sequence[TuneJob], place: Place | int = 1) -> Iterator[list[TuneRecord]]:
-    """The records of each network as it finishes."""
-    for _, records in execute(run_job, jobs, place):
-        yield records
 
 
 def run_job(job: TuneJob) -> list[TuneRecord]:
@@ -182,3 +194,85 @@ def choose(records: Sequence[TuneRecord]) -> Choice:
 def _percent(records: Sequence[TuneRecord], errors: str) -> float:
     counts = [getattr(record, errors) / record.n_validation for record in records]
     return float(100 * np.mean(counts))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tune(Experiment):
+    """The ridge and the size of the input weights, chosen by held-out training samples."""
+
+    name = "tune"
+    record_types = (TuneRecord,)
+    varied = frozenset({"ridge", "weight_norm", "weight_range"})
+
+    fanout: int = 5
+    hidden: int | None = None
+    """Hidden units instead of a fan-out."""
+    input_weights: str = "uniform"
+    ridge: float | Iterable[float] = RIDGES
+    weight_norm: float | Iterable[float] = NORMS
+    """Norms to try, if the input weights are not uniform."""
+    weight_range: float | Iterable[float] = RANGES
+    """Ranges to try, if they are."""
+    repeats: int = 3
+    validation: int | None = None
+    """Training samples that are held out, the last ones; None: a sixth."""
+
+    def __post_init__(self) -> None:
+        for ridge in self.ridges:
+            replace(self.settings, ridge=ridge)
+        for size in self.weight_sizes:
+            with_weight_size(self.settings, size)
+
+    @property
+    def settings(self) -> NetworkSettings:
+        """Of one of the networks; ridge and size of the weights vary."""
+        one = {"ridge": min(self.ridges), "weight_norm": 1.0, "weight_range": 1.0}
+        return NetworkSettings(**{**select(self, NetworkSettings), **one})
+
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        return read_values(self.ridge)
+
+    @property
+    def weight_sizes(self) -> tuple[float, ...]:
+        is_uniform = self.input_weights == "uniform"
+        return read_values(self.weight_range if is_uniform else self.weight_norm)
+
+    def load(self, ref: DatasetRef) -> Dataset | Table:
+        """The held-out samples are the test part."""
+        whole = super().load(ref)
+        assert isinstance(whole, Dataset)
+        require_possible(whole, self.settings)
+        load_validation_data.cache_clear()
+        return load_validation_data(ref, self.validation or len(whole.train.labels) // 6)
+
+    def default_folder(self, data: Dataset | Table) -> Path:
+        return Path("results") / "tune" / data.name / self.input_weights
+
+    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
+        return read_sizes(self.fanout, self.hidden, spec.data.n_inputs)
+
+    def check(self, spec: RunSpec) -> None:
+        require_possible(spec.dataset, self.settings, self.sizes(spec)[-1])
+
+    def fixed(self, spec: RunSpec) -> dict[str, Any]:
+        return {"n_hidden": self.sizes(spec)[0], "validation": len(spec.dataset.test.labels)}
+
+    def grown(self, spec: RunSpec) -> dict[str, Any]:
+        return {
+            "repeats": self.repeats,
+            "weight_size": list(self.weight_sizes),
+            "ridge": list(self.ridges),
+        }
+
+    def plan(self, spec: RunSpec) -> TunePlan:
+        return TunePlan(
+            spec.ref, self.sizes(spec)[0], self.weight_sizes, self.ridges, self.repeats,
+            len(spec.dataset.test.labels), self.seed, self.settings, spec.resources,
+        )  # fmt: skip
+
+
+def read_values(values: float | Iterable[float]) -> tuple[float, ...]:
+    """Ascending, as records keep them, so that they are found again."""
+    several = values if isinstance(values, Iterable) else (values,)
+    return tuple(sorted({float(f"{float(value):.6g}") for value in several}))

@@ -15,7 +15,6 @@ from elmlda.core.arrays import IntArray
 from elmlda.datasets import Dataset, Table, list_datasets, load_source, split_table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
-from elmlda.experiments import compare, ensemble, sweep, timing, tune
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.sweep import SweepRecord
@@ -114,20 +113,21 @@ def read_run(folder: Path) -> RunRecords:
     records = RunRecords(
         folder,
         manifest,
-        _read(folder / sweep.FILE, SweepRecord),
-        _read(folder / ensemble.FILE, EnsembleRecord),
-        _read(folder / ensemble.MISTAKES_FILE, MistakeRecord),
-        _read(folder / timing.FILE, TimingRecord),
-        _read(folder / compare.FILE, CompareRecord),
-        _read(folder / tune.FILE, TuneRecord),
+        _read(folder, SweepRecord),
+        _read(folder, EnsembleRecord),
+        _read(folder, MistakeRecord),
+        _read(folder, TimingRecord),
+        _read(folder, CompareRecord),
+        _read(folder, TuneRecord),
     )
     if not (records.has_papers_experiments or records.compare or records.tune):
         raise ElmldaError(f"{folder}: no records yet. Run elmlda sweep --out {folder} first.")
     return records
 
 
-def _read(path: Path, record_type: type[Any]) -> list[Any]:
+def _read(folder: Path, record_type: type[Any]) -> list[Any]:
     """Records in order; a doubled one is an error, as it would count twice."""
+    path = folder / record_type.FILE
     records = unique(RecordFile(path, record_type).read(), lambda record: record.key, path)
     return [records[key] for key in sorted(records)]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from plans import carry_out
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import StratifiedKFold
@@ -14,7 +15,6 @@ from elmlda.experiments.compare import (
     choose_sizes,
     divide,
     job_generator,
-    run_compare,
     run_job,
     smallest_training_part,
 )
@@ -107,21 +107,17 @@ def test_what_is_recorded_is_not_computed_again():
 def test_more_repeats_sizes_and_rules_change_no_record():
     small = make_plan(sizes={"none": (8,)})
     large = make_plan(sizes={"none": (8, 20), "gcv": (8, 20)}, repeats=2)
-    one = [record for records in run_compare(small.jobs()) for record in records]
-    all_of_them = {r.key: r for records in run_compare(large.jobs()) for r in records}
+    one = carry_out(small)
+    all_of_them = {record.key: record for record in carry_out(large)}
     assert [all_of_them[record.key] for record in one] == one
     assert len(all_of_them) == len(large.keys())
 
 
 def test_processes_and_precision_change_nothing():
-    double = [
-        record
-        for records in run_compare(make_plan("digits", {"none": (64,)}, n_folds=2).jobs())
-        for record in records
-    ]
+    double = carry_out(make_plan("digits", {"none": (64,)}, n_folds=2))
     mixed_settings = NetworkSettings(priors="frequencies")
     plan = make_plan("digits", {"none": (64,)}, n_folds=2, settings=mixed_settings)
-    mixed = sorted((r for records in run_compare(plan.jobs(), 2) for r in records), key=lambda r: r.key)
+    mixed = sorted(carry_out(plan, processes=2), key=lambda record: record.key)
     assert [(r.key, r.pi_errors, r.lda_errors) for r in mixed] == [
         (r.key, r.pi_errors, r.lda_errors) for r in double
     ]

@@ -6,7 +6,7 @@ import pytest
 from elmlda.core.evaluate import count_errors
 from elmlda.datasets import load_dataset
 from elmlda.experiments.pairs import PairRecord, whole_pairs
-from elmlda.networks.train import run_job
+from elmlda.networks.jobs import run_job
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.settings import DatasetRef, NetworkJob
 

@@ -5,9 +5,11 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
+from plans import carry_out, work_of
 
-from elmlda.experiments.sweep import SweepPlan, SweepRecord, run_sweep
+from elmlda.experiments.sweep import SweepPlan, SweepRecord
 from elmlda.networks import jobs
+from elmlda.networks.jobs import run_job
 from elmlda.networks.train import run_network
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
@@ -114,9 +116,10 @@ def test_growing_asks_for_what_is_new_only(design):
 
 
 def test_records_of_a_network(clouds):
-    jobs = plan((5, 9, 36), 2).jobs()
-    (first, result, records), (second, *_) = run_sweep(jobs, N_INPUTS)
-    assert [first, second] == jobs
+    both = plan((5, 9, 36), 2)
+    first, second = (step.records for step in both.steps(work_of(both)))
+    assert [record.repeat for record in (*first, *second)] == [0, 0, 0, 1, 1, 1]
+    records, result = first, run_job(both.jobs()[0])
     assert records == [
         SweepRecord(
             repeat=0,
@@ -126,7 +129,7 @@ def test_records_of_a_network(clouds):
             pi_constant_errors=result.pi_constant_errors[i],
             lda_errors=result.lda_errors[i],
             n_test=200,
-            seconds=result.seconds,
+            seconds=records[0].seconds,
             precision=result.precision,
         )
         for i, size in enumerate((5, 9, 36))
@@ -139,11 +142,13 @@ def test_records_of_a_network(clouds):
 def test_a_network_is_its_seed_and_key(clouds):
     """Whoever draws from the documented generator gets the same network."""
     for design in ("nested", "independent"):
-        for job, result, _ in run_sweep(plan((9, 18), 2, design).jobs(), N_INPUTS):
+        sweep = plan((9, 18), 2, design)
+        for job in sweep.jobs():
             rng = np.random.default_rng(np.random.SeedSequence(5, spawn_key=job.key))
             again = run_network(clouds, rng, job.sizes)
-            assert again.pi_errors == result.pi_errors
-            assert again.lda_errors == result.lda_errors
+            records = carry_out(sweep, [job])
+            assert again.pi_errors == tuple(record.pi_errors for record in records)
+            assert again.lda_errors == tuple(record.lda_errors for record in records)
 
 
 @pytest.mark.parametrize("precision", ["mixed", "double"])
@@ -159,34 +164,33 @@ def test_nested_and_independent_agree_on_the_same_weights(dataset, precision):
             assert alone.lda_errors == (nested.lda_errors[i],)
 
 
-def counts(jobs):
+def counts(sweep, recorded=()):
     return {
         record.key: (record.pi_errors, record.pi_constant_errors, record.lda_errors)
-        for _, _, records in run_sweep(jobs, N_INPUTS)
-        for record in records
+        for record in carry_out(sweep, sweep.jobs(recorded))
     }
 
 
 @pytest.mark.parametrize("design", ["nested", "independent"])
 def test_a_run_that_grew_has_the_same_counts(clouds, design):
-    whole = counts(plan((9, 18, 36), 3, design).jobs())
-    grown = counts(plan((18,), 2, design).jobs())
-    grown |= counts(plan((9, 18), 3, design).jobs(grown.keys()))
-    grown |= counts(plan((9, 18, 36), 3, design).jobs(grown.keys()))
+    whole = counts(plan((9, 18, 36), 3, design))
+    grown = counts(plan((18,), 2, design))
+    grown |= counts(plan((9, 18), 3, design), grown.keys())
+    grown |= counts(plan((9, 18, 36), 3, design), grown.keys())
     assert grown == whole
 
 
 def test_designs_and_seeds_give_other_networks(clouds):
-    nested = counts(plan(repeats=3).jobs())
-    assert nested != counts(plan(repeats=3, design="independent").jobs())
-    assert nested != counts(plan(repeats=3, seed=6).jobs())
+    nested = counts(plan(repeats=3))
+    assert nested != counts(plan(repeats=3, design="independent"))
+    assert nested != counts(plan(repeats=3, seed=6))
 
 
 # Rows in blocks
 
 
 def test_no_jobs_need_no_workers():
-    assert list(run_sweep([], N_INPUTS, 1, 2)) == []
+    assert carry_out(replace(plan(), n_blocks=2), []) == []
 
 
 @pytest.mark.parametrize(
@@ -195,8 +199,8 @@ def test_no_jobs_need_no_workers():
 def test_blocks_of_rows_give_the_counts_of_all_rows(clouds, n_blocks, sizes):
     """Also where float32 is not enough, for the blocks together or for all rows at once."""
 
-    def records(*more):
-        found = run_sweep(plan(sizes, repeats=1).jobs(), N_INPUTS, 1, *more)
-        return [astuple(replace(record, seconds=0.0)) for _, _, some in found for record in some]
+    def records(n_blocks):
+        found = carry_out(replace(plan(sizes, repeats=1), n_blocks=n_blocks))
+        return [astuple(replace(record, seconds=0.0)) for record in found]
 
-    assert records(n_blocks) == records()
+    assert records(n_blocks) == records(1)

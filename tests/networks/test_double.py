@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plans import carry_out
 
 from elmlda.datasets import Split, Table
 from elmlda.errors import ElmldaError
 from elmlda.experiments import compare, tune
 from elmlda.experiments.compare import CompareJob
-from elmlda.experiments.sweep import run_sweep
+from elmlda.experiments.sweep import SweepPlan
 from elmlda.experiments.tune import TuneJob
 from elmlda.networks import jobs, memory
 from elmlda.networks.model import FEW_HIDDEN, Recipe, train_network
@@ -40,9 +41,8 @@ def train_as_sweep(dataset):
 
 
 def train_as_split_sweep(dataset):
-    job = NetworkJob(REF, 2, (0,), (3, N_HIDDEN), NEARLY_LINEAR)
-    ((_, _, records),) = run_sweep([job], 5, n_blocks=3)
-    return records[0].precision
+    sweep = SweepPlan(REF, 5, (3, N_HIDDEN), 1, 2, "nested", NEARLY_LINEAR, Resources(), n_blocks=3)
+    return carry_out(sweep)[0].precision
 
 
 def train_as_compare(dataset):

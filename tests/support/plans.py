@@ -1,0 +1,15 @@
+"""An experiment's plan carried out, without a folder."""
+
+from elmlda.execute.local import Local
+from elmlda.experiments.plan import Work
+
+
+def work_of(plan, jobs=None, processes=1, records=None, posteriors=None):
+    """What the frame would hand to the plan's steps."""
+    jobs = plan.jobs() if jobs is None else jobs
+    return Work(jobs, records or {}, posteriors, Local(processes))
+
+
+def carry_out(plan, jobs=None, processes=1):
+    """All records of the plan's jobs, in the order in which they come."""
+    return [record for step in plan.steps(work_of(plan, jobs, processes)) for record in step.records]
