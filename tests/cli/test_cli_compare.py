@@ -129,7 +129,7 @@ def test_a_folder_without_comparisons(refusal, tmp_path):
     [
         (("--dataset", "irs"), "unknown data set 'irs'. Did you mean 'iris'?"),
         (("--dataset", "iris", "--hidden", "500", "--rule", "none"), "use --rule gcv"),
-        (("--dataset", "iris", "--folds", "151"), "150 samples, fewer than 151 folds. Use --folds 150."),
+        (("--dataset", "iris", "--folds", "151"), "fewer than 151 folds. Use --folds 150."),
         (("--dataset", "iris,wine", "--data-dir", "x"), "--data-dir is for one --dataset"),
         (("--dataset", "iris", "--priors", "0.5,0.5"), "2 priors given, 3 classes"),
         (("--dataset", ","), "no data set named"),

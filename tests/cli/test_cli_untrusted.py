@@ -192,7 +192,7 @@ def test_posteriors_that_were_changed_are_not_averaged(invoke):
     ensemble = ("ensemble", "--quiet", "--n", 1, "--repeats", 1, "--fanout", 2, *SWEEP[-4:])
     result = invoke(*ensemble)
     assert result.exit_code == 0
-    assert "the network is trained again where it is needed: posteriors of sample 0 do not sum" in result.stderr
+    assert "trained again where it is needed: posteriors of sample 0 do not sum" in result.stderr
     swept, combined = read_rows("run/sweep.csv"), read_rows("run/ensemble.csv")
     assert combined[0]["errors"] == swept[-1]["lda_errors"]
 
