@@ -15,9 +15,10 @@ from elmlda.core.arrays import IntArray
 from elmlda.datasets import Dataset, Table, list_datasets, load_source, split_table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
-from elmlda.experiments import compare, ensemble, sweep, timing, tune
+from elmlda.experiments import compare, ensemble, pairs, sweep, timing, tune
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
+from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
@@ -34,6 +35,7 @@ class RunRecords:
     sweep: list[SweepRecord]
     ensemble: list[EnsembleRecord]
     mistakes: list[MistakeRecord]
+    pairs: list[PairRecord]
     timing: list[TimingRecord]
     compare: list[CompareRecord]
     tune: list[TuneRecord]
@@ -117,6 +119,7 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder / sweep.FILE, SweepRecord),
         _read(folder / ensemble.FILE, EnsembleRecord),
         _read(folder / ensemble.MISTAKES_FILE, MistakeRecord),
+        _read(folder / pairs.FILE, PairRecord),
         _read(folder / timing.FILE, TimingRecord),
         _read(folder / compare.FILE, CompareRecord),
         _read(folder / tune.FILE, TuneRecord),
