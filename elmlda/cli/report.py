@@ -69,17 +69,18 @@ def _find_folders(top: Path) -> list[Path]:
 
 def format_summary(written: WrittenReport) -> str:
     """What was found, what is missing, and where to look."""
-    from elmlda.report.page import summarise, summarise_cells
+    from elmlda.report.claims import Kind, Reading
+    from elmlda.report.headline import summarise, summarise_other_reading
     from elmlda.report.provenance import find_gaps
 
     lines = [f"{written.run.folder}: {summarise(written.run, written.claims)[0]}"]
-    lines += [
-        f"  {claim.verdict:20} {claim.text} ({claim.because})"
-        for claim in written.claims
-        if not claim.is_cell
-    ]
     if written.claims:
-        lines.append(f"  {summarise_cells(written.claims)}")
+        lines.append(f"  {summarise_other_reading(written.claims)}")
+    lines += [
+        f"  {claim.verdict:16} {claim.text} ({claim.because})"
+        for claim in written.claims
+        if claim.kind == Kind.STATEMENT and claim.reading != Reading.CONSTANT
+    ]
     lines += [f"  Missing: {gap}" for gap in find_gaps(written.run)]
     lines += [f"  {path}" for path in written.paths]
     return "\n".join(lines)

@@ -1,16 +1,23 @@
-"""Means over repeats with their intervals: what every table and every verdict is made of."""
+"""Numbers that repeats give, how sure they are, and how far they lie from the paper's."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
+from elmlda import paper
 from elmlda.core.arrays import FloatArray
 
 LEVEL = 0.95
+NAN = float("nan")
+RATE_ROUNDING, IMPROVEMENT_ROUNDING = (
+    digit / math.sqrt(12) for digit in (paper.RATE_DIGIT, paper.IMPROVEMENT_DIGIT)
+)
+"""Standard deviation of what rounding takes away: evenly spread over one step of the last digit."""
 
 
 @dataclass(frozen=True)
@@ -28,38 +35,141 @@ class Estimate:
         return (self.high - self.low) / 2
 
 
-UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"), 0)
+UNKNOWN = Estimate(NAN, NAN, NAN, 0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One number, and what tells how much it varies.
+
+    Attributes
+    ----------
+    value : the number; NaN without repeats
+    by_repeat : n_repeats values whose mean has the number's sampling error: the repeats' own, or the
+        jackknife's pseudo-values
+    paper_variance : variance of one repeat of the paper's, which is taken to vary like ours
+    """
+
+    value: float
+    by_repeat: FloatArray
+    paper_variance: float
+
+    @property
+    def repeats(self) -> int:
+        return len(self.by_repeat)
+
+    def estimate(self, level: float = LEVEL) -> Estimate:
+        """The number with Student's interval."""
+        half = estimate_mean(self.by_repeat, level).half
+        return Estimate(self.value, self.value - half, self.value + half, self.repeats)
+
+    def distance(self, printed: float, paper_repeats: int, rounding: float) -> float:
+        """z: this number minus a printed one, in standard errors of that difference.
+
+        Three things make up that error: the sampling of ours, the paper's, and the rounding of what
+        it prints.
+
+        Parameters
+        ----------
+        rounding : standard deviation of what rounding takes away
+        """
+        if self.repeats < 2:
+            return NAN
+        ours = _variance(self.by_repeat) / self.repeats
+        error = math.sqrt(ours + self.paper_variance / paper_repeats + rounding**2)
+        difference = self.value - printed
+        if error == 0:
+            return math.copysign(math.inf, difference) if difference else 0.0
+        return difference / error
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Several numbers from the same repeats, such as the error rate at each fan-out.
+
+    Attributes
+    ----------
+    values : n_numbers
+    by_repeat : n_repeats × n_numbers, see `Sample`
+    """
+
+    values: FloatArray
+    by_repeat: FloatArray
+
+    def combine(self, weights: FloatArray) -> Sample:
+        """Their weighted sum.
+
+        Ours come from the same repeats, so what a repeat gives stays together. The paper drew new
+        networks for each of its numbers: their variances add up.
+        """
+        if len(self.by_repeat) == 0:
+            return Sample(NAN, np.empty(0), NAN)
+        spread = [_variance(column) for column in self.by_repeat.T]
+        return Sample(
+            float(weights @ self.values), self.by_repeat @ weights, float(weights**2 @ spread)
+        )
+
+
+def take_means(by_repeat: FloatArray) -> Numbers:
+    """Means over repeats: n_repeats × n_numbers in."""
+    missing = np.full(by_repeat.shape[1], NAN)
+    return Numbers(by_repeat.mean(axis=0) if len(by_repeat) else missing, by_repeat)
+
+
+def jackknife(statistic: Callable[[FloatArray], FloatArray], repeats: FloatArray) -> Numbers:
+    """Functions of means over repeats, such as a ratio of two, with Tukey's pseudo-values.
+
+    Those are n·θ - (n - 1)·θ₍₋ᵣ₎, θ₍₋ᵣ₎ being the statistic without repeat r. They are treated like a
+    sample; the value itself stays θ of all repeats.
+
+    Parameters
+    ----------
+    statistic : takes means over repeats, … × n_numbers × n_parts, and gives … × n_numbers
+    repeats : n_repeats × n_numbers × n_parts; what belongs to one repeat stays together
+    """
+    n = len(repeats)
+    if n == 0:
+        return Numbers(np.full(repeats.shape[1], NAN), repeats[:, :, 0])
+    total = repeats.sum(axis=0)
+    values = statistic(total / n)
+    if n == 1:
+        return Numbers(values, values[None])
+    without = statistic((total - repeats) / (n - 1))
+    return Numbers(values, n * values - (n - 1) * without)
+
+
+def sample_mean(by_repeat: FloatArray) -> Sample:
+    """The mean of one value for each repeat."""
+    return take_means(by_repeat[:, None]).combine(np.ones(1))
 
 
 def estimate_mean(values: FloatArray, level: float = LEVEL) -> Estimate:
     """Mean and its interval by Student's t; a single value has no interval."""
     n = len(values)
-    if n < 2:
-        return Estimate(float(np.mean(values)), float("nan"), float("nan"), n) if n else UNKNOWN
-    mean, error = float(np.mean(values)), float(stats.sem(values))
-    low, high = stats.t.interval(level, n - 1, mean, error) if error > 0 else (mean, mean)
-    return Estimate(mean, float(low), float(high), n)
-
-
-def estimate_statistic(
-    statistic: Callable[[FloatArray], float], repeats: FloatArray, level: float = LEVEL
-) -> Estimate:
-    """A function of all repeats, such as a ratio of means, and its interval by the jackknife.
-
-    Tukey's pseudo-values n·θ - (n - 1)·θ₍₋ᵣ₎, θ₍₋ᵣ₎ being the statistic without repeat r, are
-    treated like a sample. The value itself stays θ of all repeats.
-
-    Parameters
-    ----------
-    statistic : takes an array like `repeats`, of any length
-    repeats : n_repeats × …; what belongs to one repeat stays together
-    """
-    n = len(repeats)
     if n == 0:
         return UNKNOWN
-    value = float(statistic(repeats))
-    if n < 2:
-        return Estimate(value, float("nan"), float("nan"), n)
-    without = [statistic(np.delete(repeats, i, axis=0)) for i in range(n)]
-    around = estimate_mean(n * value - (n - 1) * np.array(without), level)
-    return Estimate(value, value - around.half, value + around.half, n)
+    mean = float(np.mean(values))
+    half = student_quantile(level, n - 1) * math.sqrt(_variance(values) / n) if n > 1 else NAN
+    return Estimate(mean, mean - half, mean + half, n)
+
+
+def student_quantile(level: float, degrees: int) -> float:
+    """What leaves `level` between minus and plus it."""
+    return float(special.stdtrit(degrees, 0.5 + level / 2))
+
+
+def normal_quantile(level: float) -> float:
+    """The same for the normal distribution: 1.96 for 95 %."""
+    return float(special.ndtri(0.5 + level / 2))
+
+
+def improvement_percent(rates: FloatArray) -> FloatArray:
+    """100·(PI - LDA)/PI of mean rates: … × (PI, LDA) in, NaN where PI makes no error."""
+    pi, lda = rates[..., 0], rates[..., 1]
+    share = np.divide(pi - lda, pi, out=np.full(pi.shape, NAN), where=pi > 0)
+    return np.asarray(100 * share)
+
+
+def _variance(values: FloatArray) -> float:
+    """Of a sample; zero for a single value, whose interval is not known anyway."""
+    return float(np.var(values, ddof=1)) if len(values) > 1 else 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +14,18 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from elmlda import paper
-from elmlda.experiments.tune import Choice, choose
-from elmlda.report import claims as rule
-from elmlda.report.claims import Claim, Verdict
-from elmlda.report.compare_tables import CONTESTANTS, tabulate_compare
+from elmlda.experiments.tune import Choice
+from elmlda.report.claims import Claim
+from elmlda.report.compare_tables import CONTESTANTS
 from elmlda.report.figures import Plot, render
+from elmlda.report.headline import (
+    RULE,
+    group_cells,
+    group_statements,
+    list_untested,
+    summarise,
+    summarise_other_reading,
+)
 from elmlda.report.provenance import find_departures, find_gaps, list_commands
 from elmlda.report.records import RunRecords
 from elmlda.version import __version__
@@ -79,60 +85,6 @@ class Section:
     table: Table | None
     figures: Sequence[PageFigure]
     note: str = ""
-
-
-def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
-    """One sentence on whether the paper was reproduced, and its kind, for the colour."""
-    if run.compare and not run.has_papers_experiments:
-        return summarise_compare(tabulate_compare(run.compare)), "neutral"
-    if run.tune and not run.has_papers_experiments:
-        return summarise_tune(run), "neutral"
-    if not run.is_papers_data:
-        return "Not the paper's data: nothing to compare with.", "neutral"
-    if not run.is_papers_kind:
-        return f"Not the paper's input weights but {run.input_weights} ones.", "neutral"
-    statements = [claim for claim in claims if not claim.is_cell]
-    counts = Counter(claim.verdict for claim in statements)
-    n, n_yes, n_no = len(statements), counts[Verdict.REPRODUCED], counts[Verdict.NOT_REPRODUCED]
-    if n_no:
-        rest = f"{n_yes} reproduced, {n - n_yes - n_no} open"
-        return f"Not reproduced in part: {n_no} of the paper's {n} statements failed, {rest}.", "bad"
-    if n_yes == n:
-        return f"Reproduced: all {n} statements of the paper hold.", "good"
-    return (
-        f"Not decided yet: {n_yes} of the paper's {n} statements reproduced, none refuted, "
-        f"{n - n_yes} need more data."
-    ), "open"
-
-
-def summarise_compare(table: pd.DataFrame) -> str:
-    """One sentence on which method has fewer errors; `table` is `tabulate_compare`'s."""
-    better = table["difference"] > 0
-    surely = table["p"] < 0.05
-    return (
-        f"LDA-ELM has fewer errors than PI-ELM at {better.sum()} of {len(table)} sizes and ridges, "
-        f"more at {(table['difference'] < 0).sum()}; beyond chance (p < 0.05) at "
-        f"{(better & surely).sum()} and {(~better & surely).sum()}."
-    )
-
-
-def summarise_tune(run: RunRecords) -> str:
-    """One sentence on the setting that was best."""
-    best = choose(run.tune)
-    size = "range" if run.input_weights == "uniform" else "norm"
-    return (
-        f"With {run.input_weights} input weights a weight {size} of {best.weight_size:g} and a ridge "
-        f"of {best.ridge:g} are best: LDA-ELM gets {best.lda_error_percent:.2f} % of the "
-        f"{run.tune[0].n_validation:,} held-out training samples wrong, PI-ELM "
-        f"{best.pi_error_percent:.2f} %. The test samples had no part in it."
-    )
-
-
-def summarise_cells(claims: Sequence[Claim]) -> str:
-    """The same for the cells of Table 1."""
-    counts = Counter(claim.verdict for claim in claims if claim.is_cell)
-    parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
-    return f"Of the {counts.total()} cells of Table 1: {', '.join(parts)}."
 
 
 def describe_sweep(table: pd.DataFrame, beside_paper: bool) -> Table:
@@ -270,26 +222,6 @@ def describe_ranks(table: pd.DataFrame) -> Table:
     return _describe("Average ranks over data sets, 1 is best", table, columns, True)
 
 
-def describe_claims(claims: Sequence[Claim]) -> list[dict[str, str]]:
-    """What the page shows of each claim."""
-    return [
-        {
-            "text": claim.text,
-            "where": claim.where,
-            "paper": _number(claim.printed, claim.unit),
-            "ours": _number(claim.ours.value, claim.unit) or "–",
-            "interval": ""
-            if math.isnan(claim.ours.low)
-            else f"{_digits(claim.ours.low)} to {_digits(claim.ours.high)}",
-            "repeats": str(claim.ours.repeats),
-            "verdict": str(claim.verdict),
-            "because": claim.because,
-            "kind": claim.verdict.name.lower(),
-        }
-        for claim in claims
-    ]
-
-
 def _describe(
     caption: str,
     table: pd.DataFrame,
@@ -320,16 +252,6 @@ def _cell(value: float | str, form: str, half: float) -> Cell:
     return Cell(text, float(value))
 
 
-def _number(value: float, unit: str) -> str:
-    if math.isnan(value):
-        return ""
-    return f"{_digits(value)} {unit}"
-
-
-def _digits(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
-
-
 def build_context(
     run: RunRecords, claims: Sequence[Claim], sections: Sequence[Section]
 ) -> dict[str, Any]:
@@ -345,9 +267,10 @@ def build_context(
         "question": "Was the paper reproduced?" if about_paper else "What the run found",
         "headline": headline,
         "headline_kind": kind,
-        "cells_summary": summarise_cells(claims) if claims else "",
-        "statements": describe_claims([claim for claim in claims if not claim.is_cell]),
-        "cells": describe_claims([claim for claim in claims if claim.is_cell]),
+        "second_line": summarise_other_reading(claims) if claims else "",
+        "statements": group_statements(claims),
+        "untested": list_untested(claims),
+        "cells": group_cells(claims),
         "gaps": find_gaps(run),
         "departures": find_departures(run) if run.is_papers_kind else [],
         "sections": sections,
@@ -357,22 +280,6 @@ def build_context(
         "machines": [describe_machine(machine) for machine in run.manifest["machines"]],
         "commands": list_commands(run),
     }
-
-
-RULE = [
-    "A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records "
-    "give that number with a 95 % interval over repeats.",
-    "Reproduced: the whole interval lies where the claim says. Not reproduced: the whole interval "
-    f"lies elsewhere. Not enough data yet: it lies across the border, there are fewer than "
-    f"{rule.MINIMUM_REPEATS} repeats, or what the claim speaks of has not been run.",
-    "A claim about every fan-out is reproduced if it is at each of them, and not reproduced if it "
-    "fails at one of them by an interval widened for their number (Bonferroni).",
-    f"An error rate counts as the printed one within {100 * rule.RATE_MARGIN:.0f} % of it, which is "
-    "less than LDA-ELM's advantage and more than what 200 repeats leave open; a cell of % improvement "
-    f"within {rule.IMPROVEMENT_MARGIN:.0f} percentage point; the average improvement within "
-    f"{rule.AVERAGE_MARGIN} points.",
-    "Intervals are Student's t over repeats; of ratios of means, the jackknife's.",
-]
 
 
 def describe_machine(machine: Any) -> str:

@@ -17,6 +17,7 @@ from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
+from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
@@ -33,6 +34,7 @@ class RunRecords:
     sweep: list[SweepRecord]
     ensemble: list[EnsembleRecord]
     mistakes: list[MistakeRecord]
+    pairs: list[PairRecord]
     timing: list[TimingRecord]
     compare: list[CompareRecord]
     tune: list[TuneRecord]
@@ -116,6 +118,7 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder, SweepRecord),
         _read(folder, EnsembleRecord),
         _read(folder, MistakeRecord),
+        _read(folder, PairRecord),
         _read(folder, TimingRecord),
         _read(folder, CompareRecord),
         _read(folder, TuneRecord),

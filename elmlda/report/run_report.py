@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from elmlda.report.claims import Claim, judge_claims, tabulate_claims
+from elmlda.report.claims import Claim
 from elmlda.report.compare_tables import tabulate_compare
+from elmlda.report.evidence import LDA, PI, Evidence, gather_evidence
 from elmlda.report.figures import (
     MOST_DIGITS,
     SPREAD_FANOUTS,
@@ -25,6 +26,7 @@ from elmlda.report.figures import (
     plot_tune,
 )
 from elmlda.report.files import write_report_files
+from elmlda.report.judge import judge_claims, tabulate_claims
 from elmlda.report.page import (
     PageFigure,
     Section,
@@ -38,7 +40,7 @@ from elmlda.report.page import (
 from elmlda.report.records import RunRecords, count_confusion, read_run
 from elmlda.report.tables import (
     AS_PRINTED,
-    pivot_rates,
+    list_overheads,
     tabulate_as_printed,
     tabulate_ensemble,
     tabulate_sweep,
@@ -60,14 +62,20 @@ class WrittenReport:
 def write_report(folder: Path, formats: Collection[str] = REPORT_FORMATS) -> WrittenReport:
     """Write the run's tables, figures and pages into its folder, for the records that it has."""
     run = read_run(folder)
-    ensemble = run.ensemble if run.is_papers_ensemble else []
+    evidence = _gather(run)
     about_paper = run.is_papers_kind and run.has_papers_experiments
-    claims = judge_claims(run.sweep, run.timing, ensemble) if about_paper else []
+    claims = judge_claims(evidence) if about_paper else []
     tables = _tabulate(run, claims)
-    sections = list(_make_sections(run, tables))
+    sections = list(_make_sections(run, tables, evidence))
     context = build_context(run, claims, sections)
     paths = write_report_files(folder, formats, tables, context)
     return WrittenReport(run, claims, paths)
+
+
+def _gather(run: RunRecords) -> Evidence:
+    """Networks that are not of Fig. 2's kind say nothing of it."""
+    pairs, ensemble = (run.pairs, run.ensemble) if run.is_papers_ensemble else ([], [])
+    return gather_evidence(run.sweep, pairs, ensemble, list_overheads(run.timing))
 
 
 def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFrame]:
@@ -78,7 +86,7 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
     if run.timing:
         tables["table2"] = tabulate_timing(run.timing)
     if claims:
-        for name in AS_PRINTED.keys() & tables.keys():
+        for name in [name for name in AS_PRINTED if name in tables]:
             tables[f"{name}_as_printed"] = tabulate_as_printed(tables[name], AS_PRINTED[name])
     if run.tune:
         tables["tune_table"] = tabulate_tune(run.tune)
@@ -91,7 +99,9 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
     return tables
 
 
-def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator[Section]:
+def _make_sections(
+    run: RunRecords, tables: dict[str, pd.DataFrame], evidence: Evidence
+) -> Iterator[Section]:
     beside = run.is_papers_kind
     if "table1" in tables:
         table = tables["table1"]
@@ -99,7 +109,7 @@ def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator
             "table1",
             "Table 1 and Fig. 1: error rate over fan-out",
             describe_sweep(table, beside),
-            list(_sweep_figures(run, table, beside)),
+            list(_sweep_figures(evidence, table, beside)),
             SWEEP_NOTE + (PAPER_NOTE if beside else ""),
         )
     if "ensemble_table" in tables:
@@ -181,7 +191,7 @@ TIMING_NOTE = (
 )
 
 
-def _sweep_figures(run: RunRecords, table: pd.DataFrame, beside: bool) -> Iterator[PageFigure]:
+def _sweep_figures(evidence: Evidence, table: pd.DataFrame, beside: bool) -> Iterator[PageFigure]:
     papers = "; hollow markers are the paper's" if beside else ""
     yield PageFigure(
         "fig1",
@@ -196,7 +206,7 @@ def _sweep_figures(run: RunRecords, table: pd.DataFrame, beside: bool) -> Iterat
         partial(plot_improvement, table=table, beside_paper=beside),
     )
     rates = {
-        fanout: pivot_rates(run.sweep, (fanout,))[:, 0]
+        fanout: evidence.at((fanout,), (PI, LDA))[:, 0]
         for fanout in SPREAD_FANOUTS
         if fanout in set(table["fanout"])
     }

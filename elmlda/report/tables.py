@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,22 @@ from scipy import stats
 
 from elmlda import paper
 from elmlda.core.arrays import FloatArray
+from elmlda.experiments import timing
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
-from elmlda.experiments.timing import METHODS, TimingRecord
+from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
-from elmlda.report.estimates import estimate_mean, estimate_statistic
-
-ROUNDING = 0.01 / np.sqrt(12)
-"""Standard deviation of what rounding to two decimals takes away."""
+from elmlda.report.estimates import (
+    IMPROVEMENT_ROUNDING,
+    NAN,
+    RATE_ROUNDING,
+    Sample,
+    estimate_mean,
+    improvement_percent,
+    jackknife,
+    sample_mean,
+)
+from elmlda.report.evidence import METHODS
 
 
 def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
@@ -29,7 +37,9 @@ def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
     -------
     …_interval : half the width of the 95 % interval of the mean, empty for a single repeat
     …_sd : standard deviation over repeats
+    pi_constant_… : PI-ELM with a constant hidden unit, which Eq. (5) does not have
     improvement_percent : 100·(PI - LDA)/PI of the means, as the paper computes it
+    constant_improvement_… : the same over PI-ELM with a constant unit
     difference : PI - LDA in percentage points, mean of the repeats' own differences
     wilcoxon_p : two-sided p of Wilcoxon's signed-rank test of those differences
     paper_… : the paper's, empty at sizes that it does not have
@@ -42,26 +52,55 @@ def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
 
 def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
     fanout = rows["fanout"].iloc[0]
-    pi, lda = ((100 * rows[f"{method}_errors"] / rows["n_test"]).to_numpy() for method in ("pi", "lda"))
-    improvement = estimate_statistic(improvement_percent, np.column_stack([pi, lda]))
+    pi, constant, lda = ((100 * rows[f"{m}_errors"] / rows["n_test"]).to_numpy() for m in METHODS)
+    rates = {"pi": pi, "pi_constant": constant, "lda": lda}
+    improvements = {
+        "improvement": _sample_improvement(pi, lda),
+        "constant_improvement": _sample_improvement(constant, lda),
+    }
     difference = estimate_mean(pi - lda)
-    return {
+    row: dict[str, Any] = {
         "fanout": int(fanout) if fanout == int(fanout) else fanout,
         "n_hidden": rows["n_hidden"].iloc[0],
         "repeats": len(rows),
-        **_rate("pi", pi),
-        **_rate("lda", lda),
-        "improvement_percent": improvement.value,
-        "improvement_interval": improvement.half,
+    }
+    for method, percent in rates.items():
+        row |= _rate(method, percent)
+    for name, sample in improvements.items():
+        row |= {f"{name}_percent": sample.value, f"{name}_interval": sample.estimate().half}
+    return {
+        **row,
         "difference": difference.value,
         "difference_interval": difference.half,
         "wilcoxon_p": _signed_rank_p(pi - lda),
-        "paper_pi_error_percent": paper.PI_ERROR_PERCENT.get(fanout, np.nan),
-        "paper_lda_error_percent": paper.LDA_ERROR_PERCENT.get(fanout, np.nan),
-        "paper_improvement_percent": paper.IMPROVEMENT_PERCENT.get(fanout, np.nan),
-        "pi_distance": _distance(pi, paper.PI_ERROR_PERCENT.get(fanout, np.nan)),
-        "lda_distance": _distance(lda, paper.LDA_ERROR_PERCENT.get(fanout, np.nan)),
+        **_compare_with_paper(fanout, rates, improvements),
     }
+
+
+def _compare_with_paper(
+    fanout: Any, rates: Mapping[str, FloatArray], improvements: Mapping[str, Sample]
+) -> dict[str, float]:
+    """The paper's columns, and how far ours are from them."""
+    pi, lda = paper.PI_ERROR_PERCENT.get(fanout, NAN), paper.LDA_ERROR_PERCENT.get(fanout, NAN)
+    improvement = paper.IMPROVEMENT_PERCENT.get(fanout, NAN)
+    columns = {
+        "paper_pi_error_percent": pi,
+        "paper_lda_error_percent": lda,
+        "paper_improvement_percent": improvement,
+    }
+    for method, percent in rates.items():
+        printed = lda if method == "lda" else pi
+        distance = sample_mean(percent).distance(printed, paper.REPEATS, RATE_ROUNDING)
+        columns[f"{method}_distance"] = distance
+    for name, sample in improvements.items():
+        distance = sample.distance(improvement, paper.REPEATS, IMPROVEMENT_ROUNDING)
+        columns[f"{name}_distance"] = distance
+    return columns
+
+
+def _sample_improvement(pi: FloatArray, lda: FloatArray) -> Sample:
+    both = np.column_stack([pi, lda])
+    return jackknife(improvement_percent, both[:, None]).combine(np.ones(1))
 
 
 def _rate(method: str, percent: FloatArray) -> dict[str, float]:
@@ -69,14 +108,8 @@ def _rate(method: str, percent: FloatArray) -> dict[str, float]:
     return {
         f"{method}_error_percent": mean.value,
         f"{method}_interval": mean.half,
-        f"{method}_sd": float(np.std(percent, ddof=1)) if len(percent) > 1 else np.nan,
+        f"{method}_sd": float(np.std(percent, ddof=1)) if len(percent) > 1 else NAN,
     }
-
-
-def improvement_percent(rates: FloatArray) -> float:
-    """100·(PI - LDA)/PI of the mean rates: n_repeats × (PI, LDA) in, NaN if PI makes no error."""
-    pi, lda = rates.mean(axis=0)
-    return float(100 * (pi - lda) / pi) if pi > 0 else float("nan")
 
 
 def _signed_rank_p(differences: FloatArray) -> float:
@@ -87,14 +120,6 @@ def _signed_rank_p(differences: FloatArray) -> float:
         # Ties and zeros among counts rule the exact distribution out; older scipy warns of few samples.
         warnings.filterwarnings("ignore", "Sample size too small", UserWarning)
         return float(stats.wilcoxon(differences, method="approx").pvalue)
-
-
-def _distance(percent: FloatArray, printed: float) -> float:
-    if len(percent) < 2:
-        return float("nan")
-    variance = np.var(percent, ddof=1)
-    error = np.sqrt(variance / len(percent) + variance / paper.REPEATS + ROUNDING**2)
-    return float((percent.mean() - printed) / error)
 
 
 def tabulate_as_printed(table: pd.DataFrame, rows: dict[str, str]) -> pd.DataFrame:
@@ -115,10 +140,12 @@ AS_PRINTED = {
     "table1": {
         "PI-ELM": "pi_error_percent",
         "PI-ELM, the paper": "paper_pi_error_percent",
+        "PI-ELM with a constant unit": "pi_constant_error_percent",
         "LDA-ELM": "lda_error_percent",
         "LDA-ELM, the paper": "paper_lda_error_percent",
         "% improvement": "improvement_percent",
         "% improvement, the paper": "paper_improvement_percent",
+        "% improvement over PI-ELM with a constant unit": "constant_improvement_percent",
     },
     "table2": {
         "PI-ELM": "pi_seconds",
@@ -182,11 +209,17 @@ def pair_timings(records: Sequence[TimingRecord]) -> pd.DataFrame:
     frame = pd.DataFrame([vars(record) for record in records], columns=columns)
     index = ["repeat", "fanout", "n_hidden"]
     seconds = frame.pivot(index=index, columns="method", values="seconds")
-    seconds = seconds.reindex(columns=list(METHODS))
+    seconds = seconds.reindex(columns=list(timing.METHODS))
     seconds["overhead_percent"] = 100 * (seconds["lda"] / seconds["pi"] - 1)
     lda = frame[frame["method"] == "lda"].set_index(index)
     seconds["lda_part_percent"] = 100 * lda["lda"] / (lda["seconds"] - lda["lda"])
     return seconds.dropna().reset_index()
+
+
+def list_overheads(records: Sequence[TimingRecord]) -> dict[int, FloatArray]:
+    """Fan-out -> what LDA-ELM takes more than PI-ELM in per cent, one for each repeat."""
+    pairs = pair_timings(records).set_index("fanout")["overhead_percent"]
+    return {fanout: pairs[[fanout]].to_numpy() for fanout in pairs.index.unique()}
 
 
 def _timing_row(rows: pd.DataFrame) -> dict[str, Any]:
@@ -198,37 +231,10 @@ def _timing_row(rows: pd.DataFrame) -> dict[str, Any]:
         "fanout": fanout,
         "n_hidden": rows["n_hidden"].iloc[0],
         "repeats": len(rows),
-        **{f"{method}_seconds": rows[method].median() for method in METHODS},
+        **{f"{method}_seconds": rows[method].median() for method in timing.METHODS},
         "overhead_percent": rows["overhead_percent"].median(),
         "lda_part_percent": rows["lda_part_percent"].median(),
         "paper_pi_seconds": paper_pi,
         "paper_lda_seconds": paper_lda,
         "paper_overhead_percent": 100 * (paper_lda / paper_pi - 1),
     }
-
-
-def pivot_rates(records: Sequence[SweepRecord], fanouts: Sequence[float]) -> FloatArray:
-    """Rates in per cent of the repeats that have all these fan-outs, in the order of the repeats.
-
-    Returns
-    -------
-    rates : n_repeats × n_fanouts × 2 (PI, LDA)
-    """
-    found: dict[int, dict[float, tuple[float, float]]] = {}
-    for record in records:
-        rates = 100 * record.pi_errors / record.n_test, 100 * record.lda_errors / record.n_test
-        found.setdefault(record.repeat, {})[record.fanout] = rates
-    complete = [rates for _, rates in sorted(found.items()) if rates.keys() >= set(fanouts)]
-    rows = [[rates[fanout] for fanout in fanouts] for rates in complete]
-    return np.array(rows, np.float64).reshape(-1, len(fanouts), 2)
-
-
-def pivot_ensemble(records: Sequence[EnsembleRecord], sizes: Sequence[int], combine: str) -> FloatArray:
-    """Rates in per cent of the repeats that have all these sizes: n_repeats × n_sizes."""
-    found: dict[int, dict[int, float]] = {}
-    for record in records:
-        if record.combine == combine:
-            found.setdefault(record.repeat, {})[record.size] = 100 * record.errors / record.n_test
-    complete = [rates for _, rates in sorted(found.items()) if rates.keys() >= set(sizes)]
-    rows = [[rates[size] for size in sizes] for rates in complete]
-    return np.array(rows, np.float64).reshape(-1, len(sizes))

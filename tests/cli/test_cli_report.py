@@ -15,8 +15,10 @@ def test_the_summary_tells_the_verdict_and_the_paths(invoke, tmp_path):
     folder = make_run(tmp_path / "run", experiments=plan, sweep=sweep)
     output = invoke("report", folder).stdout.splitlines()
     assert output[0].startswith(f"{folder}: ")
-    assert "of the paper's 9 statements" in output[0]
-    assert sum(line.startswith("  not enough data yet") for line in output) == 9
+    assert "Interim (3 of 200 networks" in output[0]
+    assert "of 12 statements" in output[0]
+    assert output[1].startswith("  With a constant hidden unit in PI-ELM")
+    assert sum(line.startswith("  not decided yet") for line in output) == 12
     assert "  Missing: The sweep has 5 of 6 planned results." in output
     assert f"  {folder}/report.html" in output
 

@@ -11,8 +11,6 @@ from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.report.tables import (
     AS_PRINTED,
-    pivot_ensemble,
-    pivot_rates,
     tabulate_as_printed,
     tabulate_ensemble,
     tabulate_sweep,
@@ -22,8 +20,10 @@ N_TEST = 400
 
 
 def record(repeat, n_hidden, pi_errors, lda_errors, n_inputs=784):
+    """With a constant unit PI makes two errors less."""
+    constant = max(pi_errors - 2, 0)
     return SweepRecord(
-        repeat, n_hidden / n_inputs, n_hidden, pi_errors, 399, lda_errors, N_TEST, 1.5, "mixed"
+        repeat, n_hidden / n_inputs, n_hidden, pi_errors, constant, lda_errors, N_TEST, 1.5, "mixed"
     )
 
 
@@ -110,6 +110,24 @@ def test_distance_from_the_paper_in_standard_errors():
     assert row["lda_distance"] == pytest.approx((5 - 6.84) / math.sqrt(0.01**2 / 12))
 
 
+def test_pi_with_a_constant_unit_stands_beside():
+    """By hand: 26, 27 and 28 errors of 400, LDA 20, 22 and 24; fan-out 1."""
+    records = [record(i, 784, 28 + i, 20 + 2 * i) for i in range(3)]
+    (row,) = tabulate_sweep(records).to_dict("records")
+    assert row["pi_constant_error_percent"] == pytest.approx(6.75)
+    assert row["pi_constant_sd"] == pytest.approx(0.25)
+    error = math.sqrt(1 / 16 / 3 + 1 / 16 / 200 + 0.01**2 / 12)
+    assert row["pi_constant_distance"] == pytest.approx((6.75 - 7.20) / error)
+    assert row["constant_improvement_percent"] == pytest.approx(100 * (27 - 22) / 27)
+    without = np.array([100 * (1 - (22 + 24) / (27 + 28)), 100 * (1 - 44 / 54), 100 * (1 - 42 / 53)])
+    pseudo = 3 * row["constant_improvement_percent"] - 2 * without
+    low, high = stats.t.interval(0.95, 2, 0, stats.sem(pseudo))
+    assert row["constant_improvement_interval"] == pytest.approx((high - low) / 2)
+    spread = np.var(pseudo, ddof=1)
+    z = (100 * 5 / 27 - 4.9) / math.sqrt(spread / 3 + spread / 200 + 0.1**2 / 12)
+    assert row["constant_improvement_distance"] == pytest.approx(z)
+
+
 def test_equal_methods_have_no_p():
     (row,) = tabulate_sweep([record(i, 784, 20 + i, 20 + i) for i in range(3)]).to_dict("records")
     assert (row["difference"], row["difference_interval"]) == (0, 0)
@@ -125,18 +143,6 @@ def test_as_printed_has_the_papers_columns_in_its_order():
     assert printed.loc["PI-ELM, the paper", 1] == 7.20
     assert printed.loc["% improvement", 20] == 25
     assert printed.loc["PI-ELM", [2, 10]].isna().all()
-
-
-def test_pivots_leave_out_incomplete_repeats():
-    records = [record(0, 784, 40, 30), record(1, 784, 20, 10), record(1, 1568, 12, 8)]
-    np.testing.assert_array_equal(pivot_rates(records, (1,))[:, 0], [[10, 7.5], [5, 2.5]])
-    np.testing.assert_array_equal(pivot_rates(records, (1, 2)), [[[5, 2.5], [3, 2]]])
-    assert pivot_rates([], (1, 2)).shape == (0, 2, 2)
-    sizes = [
-        EnsembleRecord(r, s, c, 4 * s, 400) for r in (1, 0) for s in (1, 2) for c in ("mean", "max")
-    ]
-    np.testing.assert_array_equal(pivot_ensemble(sizes[:-2], (1, 2), "mean"), [[1, 2]])
-    assert pivot_ensemble([], (1,), "mean").shape == (0, 1)
 
 
 def test_ensembles():

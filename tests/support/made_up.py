@@ -4,6 +4,7 @@ import json
 
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
+from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.runs.records import RecordFile
@@ -25,13 +26,22 @@ MACHINE = {"cpu": "Abacus 7", "cores": 2, "memory_gb": 8.0, "blas": ["openblas 1
 
 
 def sweep_records(percents):
-    """Rates in per cent, fan-out -> one (PI, LDA) for each repeat."""
+    """Rates in per cent, fan-out -> one (PI, LDA) for each repeat, or (PI, PI with constant, LDA)."""
     return [
         SweepRecord(
-            repeat, fanout, 784 * fanout, round(100 * pi), 0, round(100 * lda), N_TEST, 1.0, "mixed"
+            repeat, fanout, 784 * fanout, round(100 * pi), round(100 * (constant or [pi])[0]),
+            round(100 * lda), N_TEST, 1.0, "mixed",
         )
-        for fanout, pairs in percents.items()
-        for repeat, (pi, lda) in enumerate(pairs)
+        for fanout, rows in percents.items()
+        for repeat, (pi, *constant, lda) in enumerate(rows)
+    ]  # fmt: skip
+
+
+def pair_records(percents, first=0):
+    """Rates in per cent, one for each pair of networks from pair `first` on."""
+    return [
+        PairRecord(pair, 2 * pair, 2 * pair + 1, round(100 * percent), N_TEST)
+        for pair, percent in enumerate(percents, start=first)
     ]
 
 
