@@ -1,5 +1,7 @@
 """Oracles: the paper's equations taken literally, scikit-learn's LDA, and what derives from PI-ELM."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from equations import accumulate, draw_samples, literal_lda
@@ -109,6 +111,23 @@ def test_what_pi_has_not_is_timed_by_itself():
     solve_lda(accumulate(*draw_samples(0, 100, 10, 3), 3), UNIFORM, watch=watch)
     assert set(watch.parts) == {"factorisation", "solve", "lda"}
     assert min(watch.parts.values()) > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_takes_no_more_memory_than_pi(dtype):
+    statistics = accumulate(*draw_samples(0, 1200, 500, 3), 3, dtype)
+
+    def measure(solve):
+        tracemalloc.start()
+        solve()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    factor_bytes, vectors_bytes = 8 * 500**2, 8 * 500 * 3
+    pi = measure(lambda: solve_pi(statistics, (500,)))
+    lda = measure(lambda: solve_lda(statistics, UNIFORM))
+    assert factor_bytes < lda < pi + 4 * vectors_bytes < 1.1 * factor_bytes
 
 
 # What has no inverse
