@@ -27,7 +27,8 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
 from elmlda.core.arrays import FloatArray
-from elmlda.core.solve import LostPrecisionError, rounding_tolerance
+from elmlda.core.factor import rounding_tolerance
+from elmlda.core.solve import LostPrecisionError
 from elmlda.core.statistics import Statistics
 
 PENALTY = 1.4

@@ -20,18 +20,16 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
 from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.core.blas import cholesky, multiply, solve_lower
+from elmlda.core.blas import multiply, solve_lower
+from elmlda.core.factor import copy_in_double, factorise, is_nearly_singular, rounding_tolerance
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
 from elmlda.errors import ElmldaError
-
-COLUMNS_PER_COPY = 256
 
 
 class RankWarning(UserWarning):
@@ -161,15 +159,16 @@ def solve_pi(
     n_classes = statistics.n_classes
     if list(sizes) != sorted(set(sizes)) or sizes[-1] != statistics.n_hidden:
         raise ValueError(f"sizes must ascend to {statistics.n_hidden}: {sizes}")
-    _require_finite(statistics.gram)
+    require_finite_gram(statistics.gram)
     with watch.part("factorisation"):
-        factor, n_sound = _factorise(statistics.gram, ridge)
+        factor = copy_in_double(statistics.gram, ridge)
+        n_sound = factorise(factor, np.diagonal(factor).copy(), statistics.gram.dtype)
     if not ridge:
         n_sound = min(n_sound, statistics.n_samples)
     n_sound_sizes = sum(size <= n_sound for size in sizes)
     dtype = statistics.gram.dtype
     with watch.part("factorisation"):
-        while n_sound_sizes and _is_nearly_singular(factor, sizes[n_sound_sizes - 1], dtype):
+        while n_sound_sizes and is_nearly_singular(factor, sizes[n_sound_sizes - 1], dtype):
             n_sound_sizes -= 1
     if n_sound_sizes < len(sizes) and dtype == np.float32:
         raise LostPrecisionError(
@@ -190,57 +189,13 @@ def solve_pi(
     return PiOutputs(sizes, weights, explained, statistics.class_counts.copy(), tuple(ranks))
 
 
-def _require_finite(gram: FloatArray) -> None:
+def require_finite_gram(gram: FloatArray) -> None:
     """Square sums that are not finite are hidden outputs that are not, or too large for the Gram."""
     bad = np.flatnonzero(~np.isfinite(np.einsum("ii->i", gram)))
     if len(bad):
         problem = f"hidden unit {bad[0] + 1} of {len(gram)} has outputs too large for {gram.dtype}."
         kind = LostPrecisionError if gram.dtype == np.float32 else ElmldaError
         raise kind(f"{problem} Use a smaller --weight-range or --input-scale.")
-
-
-def _factorise(gram: FloatArray, ridge: float) -> tuple[FloatArray, int]:
-    """Lower Cholesky factor of gram + ridge·I, and how many leading units are soundly independent.
-
-    A pivot is what remains of a unit's square sum when the units before it have explained their
-    part. Nothing but rounding remains when it is below `tolerance`.
-    """
-    n_hidden = len(gram)
-    factor = np.empty(gram.shape, np.float64, order="F")
-    for start in range(0, n_hidden, COLUMNS_PER_COPY):
-        columns = slice(start, start + COLUMNS_PER_COPY)
-        factor[start:, columns] = gram[start:, columns]
-    diagonal = np.einsum("ii->i", factor)
-    diagonal += ridge
-    square_sums = diagonal.copy()
-    n_factored = cholesky(factor)
-    pivots = diagonal[:n_factored] ** 2
-    tolerance = 100 * np.finfo(gram.dtype).eps
-    unsound = np.flatnonzero(pivots <= tolerance * square_sums[:n_factored])
-    return factor, int(unsound[0]) if len(unsound) else n_factored
-
-
-def _is_nearly_singular(factor: FloatArray, size: int, dtype: np.dtype[Any]) -> bool:
-    """Whether the first units have an eigenvalue that is nothing but rounding: inverse iteration.
-
-    A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
-    need be small; G⁻¹eⱼ for the smallest one is large all the same.
-    """
-    leading = factor[:size, :size]
-    diagonal = np.einsum("ii->i", leading)
-    column = np.zeros((size, 1), order="F")
-    column[diagonal.argmin()] = 1
-    solve_lower(leading, column)
-    solve_lower(leading, column, transposed=True)
-    largest = float(diagonal.max()) ** 2  # at most G's largest eigenvalue
-    return bool(np.linalg.norm(column) * rounding_tolerance(size, dtype) * largest >= 1)
-
-
-def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:
-    """Relative size of an eigenvalue that is nothing but rounding of a Gram matrix of that dtype."""
-    # A float32 matrix is doubted early, since it can be had in float64 instead.
-    multiple = 100 if dtype == np.float32 else max(size, 100)
-    return float(multiple * np.finfo(dtype).eps)
 
 
 def _substitute(
@@ -290,14 +245,19 @@ def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
     """
     counts = pi.class_counts.astype(np.float64)
     n_samples = counts.sum()
-    if not counts.all():
-        empty = ", ".join(str(n) for n in np.flatnonzero(counts == 0))
-        raise ElmldaError(f"no training sample of class {empty}: LDA needs every class's mean.")
+    require_every_class(pi.class_counts)
     for size, rank, explained in zip(pi.sizes, pi.ranks, pi.explained, strict=True):
         _check_covariance(size, rank, explained, counts)
     maps = n_samples * np.linalg.inv(np.diag(counts) - pi.explained)
     distances = np.einsum("snm,smn->sn", pi.explained, maps) / counts
     return LdaOutputs(maps, np.log(priors) - distances / 2)
+
+
+def require_every_class(class_counts: IntArray) -> None:
+    """Refuse training data that lack a class."""
+    if not class_counts.all():
+        empty = ", ".join(str(n) for n in np.flatnonzero(class_counts == 0))
+        raise ElmldaError(f"no training sample of class {empty}: LDA needs every class's mean.")
 
 
 def _check_covariance(size: int, rank: int, explained: FloatArray, counts: FloatArray) -> None:

@@ -22,11 +22,12 @@ from elmlda.networks.train import (
 from elmlda.settings import DatasetRef, NetworkJob, RowBlockJob
 
 
-def run_job(job: NetworkJob, methods: Collection[str] = METHODS) -> NetworkResult:
+def run_job(
+    job: NetworkJob, methods: Collection[str] = METHODS, *, direct: bool = False
+) -> NetworkResult:
     """Train and test the job's network, in this process."""
-    return run_network(
-        load_job_data(job.dataset), job_generator(job), job.sizes, job.settings, job.resources, methods
-    )
+    dataset, rng = load_job_data(job.dataset), job_generator(job)
+    return run_network(dataset, rng, job.sizes, job.settings, job.resources, methods, direct=direct)
 
 
 def job_generator(job: NetworkJob) -> np.random.Generator:

@@ -23,7 +23,7 @@ from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory, count_blas_threads
 from elmlda.networks.jobs import load_job_data
-from elmlda.networks.steps import HIDDEN_DTYPES, add_samples, score_pi
+from elmlda.networks.steps import HIDDEN_DTYPES, add_samples, score_samples
 from elmlda.networks.train import in_enough_precision
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
 
@@ -99,7 +99,7 @@ class Network:
         """Scores of the samples: n_samples × n_classes; -inf for classes that LDA has not seen."""
         n_rows = min(len(inputs), chunk)
         threads = count_blas_threads() if n_rows * self.layer.n_hidden > ELEMENTS_PER_TASK else 1
-        (found,) = score_pi(replace(self.layer, threads=threads), [self.pi], inputs, chunk)
+        (found,) = score_samples(replace(self.layer, threads=threads), [self.pi.scores], inputs, chunk)
         if self.lda is None:
             return np.asarray(found[:, 0])
         scores: FloatArray = np.full((len(found), self.pi.n_classes), -np.inf)

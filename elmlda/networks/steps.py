@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.input_weights import draw_weights
-from elmlda.core.solve import LostPrecisionError, PiOutputs, require_finite_scores
+from elmlda.core.solve import LostPrecisionError, require_finite_scores
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
 from elmlda.datasets import Dataset
@@ -77,12 +77,15 @@ def add_samples(
                 statistics.add(hidden, labels[start : start + chunk])
 
 
-def score_pi(
-    layer: HiddenLayer, solutions: Sequence[PiOutputs], inputs: Rows, chunk: int
+def score_samples(
+    layer: HiddenLayer,
+    scorers: Sequence[Callable[[FloatArray], FloatArray]],
+    inputs: Rows,
+    chunk: int,
 ) -> list[FloatArray]:
-    """PI's scores of every sample by each solution: n_samples × n_sizes × n_classes.
+    """Scores of every sample by each scorer, samples as rows.
 
-    Hidden outputs are computed once for all solutions.
+    A scorer takes hidden outputs, such as `PiOutputs.scores`; they are computed once for all.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def score_pi(
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(inputs), chunk):
             hidden = layer.outputs(inputs[start : start + chunk])
-            parts.append([pi.scores(hidden) for pi in solutions])
+            parts.append([score(hidden) for score in scorers])
     found = [np.concatenate(scores) for scores in zip(*parts, strict=True)]
     for scores in found:
         if layer.dtype == np.float32 and not np.isfinite(scores).all():

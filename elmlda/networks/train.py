@@ -18,6 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core.direct_lda import DirectLda, solve_lda
 from elmlda.core.evaluate import count_errors, posteriors, round_posteriors
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.ridge import choose_ridge
@@ -32,7 +33,7 @@ from elmlda.core.stopwatch import Stopwatch
 from elmlda.datasets import Dataset
 from elmlda.networks.cost import Problem, predict_peak_bytes, predict_ridge_bytes
 from elmlda.networks.memory import free_memory, require_room_for_double
-from elmlda.networks.steps import accumulate_statistics, draw_layer, resolve_priors, score_pi
+from elmlda.networks.steps import accumulate_statistics, draw_layer, resolve_priors, score_samples
 from elmlda.settings import NetworkSettings, Resources
 
 METHODS = ("pi", "pi_constant", "lda")
@@ -78,7 +79,7 @@ class Trained:
     precision: str
     """double where mixed was not enough."""
     part_seconds: dict[str, float]
-    """`lda` is what LDA takes beyond PI: its map and constant, and their use on PI's scores."""
+    """`lda` is what LDA takes beyond PI: its map or covariance, constants, scores and posteriors."""
     seconds: float
     """Elapsed from the first random number to the last score: a little more than all parts."""
 
@@ -110,6 +111,8 @@ def run_network(
     settings: NetworkSettings | None = None,
     resources: Resources | None = None,
     methods: Collection[str] = METHODS,
+    *,
+    direct: bool = False,
 ) -> NetworkResult:
     """Train PI-ELM and LDA-ELM on the same input weights at every hidden size, and test them.
 
@@ -117,12 +120,12 @@ def run_network(
     ----------
     sizes : hidden sizes, ascending: one network of the largest size gives them all
     methods : which of `METHODS` to test; what only the others need is not computed
+    direct : have LDA-ELM, alone and of one size, as the paper writes it instead of from PI-ELM
     """
-    settings = settings or NetworkSettings()
+    settings, resources = settings or NetworkSettings(), resources or Resources()
     readout = Readout(tuple(sizes), settings.ridge)
-    return count_result(
-        dataset, train_network(dataset, rng, [readout], settings, resources or Resources(), methods)
-    )
+    trained = train_network(dataset, rng, [readout], settings, resources, methods, direct=direct)
+    return count_result(dataset, trained)
 
 
 def train_network(
@@ -132,13 +135,18 @@ def train_network(
     settings: NetworkSettings,
     resources: Resources,
     methods: Collection[str] = METHODS,
+    *,
+    direct: bool = False,
 ) -> Trained:
     """Train a network once and score the test samples with every readout.
 
     The network has as many hidden units as the largest readout; smaller ones use its first units.
+    `direct` is as in `run_network`.
     """
     if not set(methods) <= set(METHODS):
         raise ValueError(f"methods are {tuple(methods)}: expected some of {METHODS}")
+    if direct and (set(methods) != {"lda"} or [len(readout.sizes) for readout in readouts] != [1]):
+        raise ValueError(f"direct is for method 'lda' at one size: {tuple(methods)}, {readouts}")
     n_hidden = max(readout.sizes[-1] for readout in readouts)
     train, watch = dataset.train, Stopwatch()
     generators = [copy.deepcopy(rng), rng]
@@ -149,9 +157,14 @@ def train_network(
         statistics = accumulate_statistics(
             layer, train.inputs, train.labels, dataset.n_classes, resources.chunk, watch
         )
-        solutions = _solve(statistics, readouts, watch)
-        del statistics
-        scored = _score(dataset, layer, solutions, settings.priors, resources.chunk, methods, watch)
+        if direct:
+            ridge, lda = _solve_directly(statistics, readouts[0], settings.priors, watch)
+            del statistics
+            scored = _score_directly(dataset, layer, ridge, lda, resources.chunk, watch)
+        else:
+            solutions = _solve(statistics, readouts, watch)
+            del statistics
+            scored = _score(dataset, layer, solutions, settings.priors, resources.chunk, methods, watch)
         return Trained(scored, settings.precision, dict(watch.parts), time.perf_counter() - start)
 
     with threadpool_limits(resources.threads, user_api="blas"):
@@ -200,23 +213,25 @@ def finish_network(
 
 
 def count_result(dataset: Dataset, trained: Trained) -> NetworkResult:
-    """The counts and posteriors of a network's only readout; counting is part of its test."""
-    (scored,), labels, start = trained.readouts, dataset.test.labels, time.perf_counter()
-    errors = {method: scored.errors(method, labels) for method in METHODS}
-    no_scores: FloatArray = np.empty((0, 1, dataset.n_classes))
-    lda_scores = scored.scores.get("lda", no_scores)[:, -1]
-    seconds = time.perf_counter() - start
-    parts = {**trained.part_seconds, "test": trained.part_seconds["test"] + seconds}
+    """The counts and posteriors of a network's only readout, whose time is part of the network's."""
+    start, watch = time.perf_counter(), Stopwatch(trained.part_seconds)
+    (scored,), labels = trained.readouts, dataset.test.labels
+    with watch.part("test"):
+        errors = {method: scored.errors(method, labels) for method in METHODS}
+    found: FloatArray = np.empty((0, dataset.n_classes), np.float32)
+    if "lda" in scored.scores:
+        with watch.part("lda"):
+            found = round_posteriors(posteriors(scored.scores["lda"][:, -1]))
     return NetworkResult(
         scored.sizes,
         errors["pi"],
         errors["pi_constant"],
         errors["lda"],
         len(labels),
-        round_posteriors(posteriors(lda_scores)),
+        found,
         trained.precision,
-        parts,
-        trained.seconds + seconds,
+        dict(watch.parts),
+        trained.seconds + time.perf_counter() - start,
     )
 
 
@@ -238,9 +253,22 @@ def _solve(
     solutions = []
     for readout in readouts:
         leading = statistics.leading(readout.sizes[-1])
-        ridge = choose_ridge(leading) if readout.ridge is None else readout.ridge
+        ridge = _find_ridge(readout, leading)
         solutions.append((ridge, solve_pi(leading, readout.sizes, ridge, watch)))
     return solutions
+
+
+def _solve_directly(
+    statistics: Statistics, readout: Readout, priors: str, watch: Stopwatch
+) -> tuple[float, DirectLda]:
+    """The ridge and LDA's own solution."""
+    ridge = _find_ridge(readout, statistics)
+    resolved = resolve_priors(priors, statistics.class_counts)
+    return ridge, solve_lda(statistics, resolved, ridge, watch)
+
+
+def _find_ridge(readout: Readout, statistics: Statistics) -> float:
+    return choose_ridge(statistics) if readout.ridge is None else readout.ridge
 
 
 def _score(
@@ -258,7 +286,8 @@ def _score(
         with watch.part("lda"):
             maps = [derive_lda(pi, resolve_priors(priors, pi.class_counts)) for _, pi in solutions]
     with watch.part("test"):
-        pi_scores = score_pi(layer, [pi for _, pi in solutions], dataset.test.inputs, chunk)
+        scorers = [pi.scores for _, pi in solutions]
+        pi_scores = score_samples(layer, scorers, dataset.test.inputs, chunk)
     found = []
     for i, ((ridge, pi), scores) in enumerate(zip(solutions, pi_scores, strict=True)):
         by_method = {"pi": scores} if "pi" in methods else {}
@@ -270,3 +299,14 @@ def _score(
                 by_method["lda"] = maps[i].scores(scores)
         found.append(Scored(pi.sizes, ridge, by_method))
     return tuple(found)
+
+
+def _score_directly(
+    dataset: Dataset, layer: HiddenLayer, ridge: float, lda: DirectLda, chunk: int, watch: Stopwatch
+) -> tuple[Scored, ...]:
+    """LDA's scores of the test samples, by its own weights."""
+    with watch.part("test"):
+        (products,) = score_samples(layer, [lda.products], dataset.test.inputs, chunk)
+    with watch.part("lda"):
+        scores = lda.scores(products)[:, None]
+    return (Scored((layer.n_hidden,), ridge, {"lda": scores}),)

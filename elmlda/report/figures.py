@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from elmlda import paper
 from elmlda.core.arrays import FloatArray, IntArray, RealArray
@@ -149,29 +149,6 @@ def plot_spread(figure: Figure, rates: dict[int, FloatArray]) -> None:
         axes.set_title(f"fan-out {fanout}")
     all_axes[0].set_ylabel("Test error rate (%)")
     figure.suptitle(f"Each of {_count(len(next(iter(rates.values()))))}, and the mean", fontsize=9)
-
-
-def plot_timing(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
-    """Table 2 as a figure: seconds over fan-out, both logarithmic; `table` is `tabulate_timing`'s."""
-    axes = figure.subplots()
-    fanouts = table["fanout"]
-    none = pd.Series(0.0, index=table.index)
-    both_style = {"color": COLORS[2], "marker": "^"}
-    _plot_band(axes, fanouts, table["pi_seconds"], none, PI_STYLE, "PI-ELM")
-    _plot_band(axes, fanouts, table["lda_seconds"], none, LDA_STYLE, "LDA-ELM")
-    _plot_band(axes, fanouts, table["both_seconds"], none, both_style, "both in one pass")
-    if beside_paper:
-        _plot_papers(axes, fanouts, table["paper_pi_seconds"], PI_STYLE, "PI-ELM, the paper")
-        _plot_papers(axes, fanouts, table["paper_lda_seconds"], LDA_STYLE, "LDA-ELM, the paper")
-    axes.set(xscale="log", yscale="log", xlabel="Fan-out", ylabel="Seconds")
-    axes.xaxis.set_major_locator(FixedLocator([n for n in (1, 2, 3, 5, 10, 20) if n <= fanouts.max()]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.set_title("Training and testing one network")
-    axes.legend(loc="upper left")
 
 
 def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:

@@ -12,10 +12,8 @@ from scipy import stats
 
 from elmlda import paper
 from elmlda.core.arrays import FloatArray
-from elmlda.experiments import timing
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
-from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
 from elmlda.report.estimates import (
     IMPROVEMENT_ROUNDING,
@@ -127,7 +125,7 @@ def tabulate_as_printed(table: pd.DataFrame, rows: dict[str, str]) -> pd.DataFra
 
     Parameters
     ----------
-    table : `tabulate_sweep`'s or `tabulate_timing`'s
+    table : `tabulate_sweep`'s or `elmlda.report.timing_tables.tabulate_timing`'s
     rows : name of the row -> column of the table
     """
     by_fanout = table.set_index("fanout").reindex(list(paper.FANOUTS))
@@ -153,6 +151,8 @@ AS_PRINTED = {
         "LDA-ELM": "lda_seconds",
         "LDA-ELM, the paper": "paper_lda_seconds",
         "both in one pass": "both_seconds",
+        "% LDA-ELM extra": "overhead_percent",
+        "% LDA-ELM extra, the paper": "paper_overhead_percent",
     },
 }
 """Rows of the tables in the paper's layout -> columns of ours."""
@@ -188,53 +188,3 @@ def tabulate_ensemble(records: Sequence[EnsembleRecord]) -> pd.DataFrame:
             for (size, combine), rates in frame.groupby(["size", "combine"])["percent"]
         ]
     )
-
-
-def tabulate_timing(records: Sequence[TimingRecord]) -> pd.DataFrame:
-    """Table 2: a row for each hidden size, medians of elapsed seconds, the paper's beside ours.
-
-    Repeats that lack a method (the run was stopped there) do not count. The overhead is the median
-    of each repeat's own ratio, so that a machine that is slower for one repeat does not matter.
-    `lda_part_percent` is the same extra cost from within LDA-ELM's own runs: the part that PI-ELM
-    lacks, in per cent of the rest, which a noisy machine can't move. The paper's columns are empty
-    at sizes that it does not have.
-    """
-    complete = pair_timings(records)
-    return pd.DataFrame([_timing_row(rows) for _, rows in complete.groupby("n_hidden")])
-
-
-def pair_timings(records: Sequence[TimingRecord]) -> pd.DataFrame:
-    """A row for each repeat and size that has every method: their seconds, what LDA takes more."""
-    columns = list(TimingRecord.__dataclass_fields__)
-    frame = pd.DataFrame([vars(record) for record in records], columns=columns)
-    index = ["repeat", "fanout", "n_hidden"]
-    seconds = frame.pivot(index=index, columns="method", values="seconds")
-    seconds = seconds.reindex(columns=list(timing.METHODS))
-    seconds["overhead_percent"] = 100 * (seconds["lda"] / seconds["pi"] - 1)
-    lda = frame[frame["method"] == "lda"].set_index(index)
-    seconds["lda_part_percent"] = 100 * lda["lda"] / (lda["seconds"] - lda["lda"])
-    return seconds.dropna().reset_index()
-
-
-def list_overheads(records: Sequence[TimingRecord]) -> dict[int, FloatArray]:
-    """Fan-out -> what LDA-ELM takes more than PI-ELM in per cent, one for each repeat."""
-    pairs = pair_timings(records).set_index("fanout")["overhead_percent"]
-    return {fanout: pairs[[fanout]].to_numpy() for fanout in pairs.index.unique()}
-
-
-def _timing_row(rows: pd.DataFrame) -> dict[str, Any]:
-    fanout = rows["fanout"].iloc[0]
-    paper_pi, paper_lda = (
-        seconds.get(fanout, np.nan) for seconds in (paper.PI_SECONDS, paper.LDA_SECONDS)
-    )
-    return {
-        "fanout": fanout,
-        "n_hidden": rows["n_hidden"].iloc[0],
-        "repeats": len(rows),
-        **{f"{method}_seconds": rows[method].median() for method in timing.METHODS},
-        "overhead_percent": rows["overhead_percent"].median(),
-        "lda_part_percent": rows["lda_part_percent"].median(),
-        "paper_pi_seconds": paper_pi,
-        "paper_lda_seconds": paper_lda,
-        "paper_overhead_percent": 100 * (paper_lda / paper_pi - 1),
-    }

@@ -98,6 +98,12 @@ def test_memory_is_predicted_within_15_percent(predict, tmp_path, arguments):
     assert predicted < MOST_BYTES
 
 
+def test_the_papers_table_2_fits_as_the_sweep_does(predict):
+    """LDA-ELM by its own factorisation takes what PI-ELM takes."""
+    timing, sweep = (predict(command, "--fanout", "20") for command in ("timing", "sweep"))
+    assert timing == sweep < MOST_BYTES
+
+
 @pytest.fixture
 def free(monkeypatch):
     """So much memory is there for this process, with what it has already."""

@@ -10,15 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_up import timing_records
 
+from elmlda.cli import run as runs
 from elmlda.cli.timing import format_table
 from elmlda.core.solve import LostPrecisionError, solve_pi
 from elmlda.experiments import timing
-from elmlda.experiments.timing import METHODS, TimingRecord
+from elmlda.experiments.timing import order_methods
 from elmlda.networks import jobs, train
+from elmlda.networks.cost import Problem, count_operations
 
-HEADER = "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test"
-HEADER += ",crc32"
+OLD_HEADER = (
+    "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test"
+)
+HEADER = OLD_HEADER.replace("method", "method,turn") + ",crc32"
 N_INPUTS = 9
 ELMLDA = Path(sys.executable).with_name("elmlda")
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -34,9 +39,9 @@ def trained(monkeypatch):
     """Return the list of networks that are trained from now on."""
     networks = []
 
-    def note(job, methods):
+    def note(job, methods, *, direct):
         networks.append((job.key, methods))
-        return jobs.run_job(job, methods)
+        return jobs.run_job(job, methods, direct=direct)
 
     monkeypatch.setattr(timing, "run_job", note)
     return networks
@@ -51,9 +56,12 @@ def keys(lines):
 
 
 def expected_keys(repeats, fanouts):
-    return sorted(
-        (r, N_INPUTS * f, method) for r in range(repeats) for f in fanouts for method in METHODS
-    )
+    return [
+        (r, N_INPUTS * f, method)
+        for r in range(repeats)
+        for f in fanouts
+        for method in order_methods(r, f)
+    ]
 
 
 def test_every_method_is_recorded_and_tabulated(invoke, arguments, tmp_path):
@@ -62,32 +70,36 @@ def test_every_method_is_recorded_and_tabulated(invoke, arguments, tmp_path):
     assert header == HEADER
     assert keys(lines) == expected_keys(2, (1, 2, 11))
     for line in lines:
-        seconds, *parts = map(float, line.split(",")[4:-1])
+        turn, seconds, *parts = map(float, line.split(",")[4:-1])
+        assert turn in (1, 2, 3)
         assert sum(parts) <= seconds * (1 + 1e-4)  # records have six digits
+    assert [line.split(",")[4] for line in lines] == ["1", "2", "3"] * 6
     table = result.stdout.splitlines()
-    titles = ["fan-out", "repeats", "PI-ELM", "LDA-ELM", "both", "extra", "own", "part"]
+    titles = ["fan-out", "repeats", "PI-ELM", "LDA-ELM", "both", "alone", "in", "one", "pass"]
     assert table[1].split() == titles
     assert [row.split()[:2] for row in table[2:5]] == [["1", "2"], ["2", "2"], ["11", "2"]]
-    assert all(len(row.split()) == 7 for row in table[2:5])
+    assert all(row.count("±") == 2 for row in table[2:5])
     assert "the paper" not in result.stdout
     assert "nan" not in result.stdout.lower()
     assert table[-1] == "Records: run/timing.csv"
 
 
 def test_table_has_the_papers_columns_beside_ours_and_no_nan():
-    records = [
-        TimingRecord(0, fanout, 784 * fanout, method, seconds, *[0.1] * 7)
-        for fanout in (1, 11, 20)
-        for method, seconds in (("pi", 100.0), ("lda", 101.5), ("both", 101.6))
-    ]
-    lines = format_table(records, beside_paper=True).splitlines()
+    seconds = {fanout: [(100.0, 101.5, 100.1)] for fanout in (1, 11, 20)}
+    lines = format_table(timing_records(seconds), beside_paper=True).splitlines()
     assert lines[1].split()[-3:] == ["PI", "LDA", "extra"]
-    ours = ["1", "100.00", "101.50", "101.60", "1.5%", "0.099%"]
+    ours = ["1", "100.00", "101.50", "100.10", "1.500", "0.100"]
     assert lines[2].split() == ["1", *ours, "6.2", "6.2", "0.0%"]
     assert lines[3].split() == ["11", *ours]
     assert lines[4].split()[-3:] == ["630", "702", "11.4%"]
     assert len({len(line.rstrip()) for line in (lines[1], lines[2], lines[4])}) == 1
     assert "nan" not in "".join(lines)
+
+
+def test_table_has_the_interval_of_the_mean():
+    records = timing_records({1: [(10.0, 10.1, 10.0), (10.0, 10.2, 10.0), (20.0, 20.6, 20.0)]})
+    row = format_table(records, beside_paper=False).splitlines()[2]
+    assert row.split()[4:] == ["10.00", "2.000", "±", "2.484", "0.000", "±", "0.000"]
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
@@ -120,6 +132,14 @@ def test_dry_run_counts_what_is_missing_and_leaves_no_trace(invoke, arguments, t
     result = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run")
     assert "recorded       6 rows" in result.stdout
     assert "to be trained  6 networks" in result.stdout
+
+
+def test_dry_run_counts_the_time_of_three_networks_at_each_fanout(invoke, arguments, monkeypatch):
+    monkeypatch.setattr(runs, "measure_matmul_speed", lambda dtype: 1e6)
+    said = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run").stdout
+    networks = [Problem(600, 200, N_INPUTS, 4, (N_INPUTS * fanout,)) for fanout in (1, 2)]
+    once = sum(count_operations(network).seconds(1e6, 1e6) for network in networks)
+    assert f"time           about {1.15 * 2 * 3 * once:.0f} s, " in said
 
 
 def test_a_finished_run_trains_nothing_and_a_grown_one_only_what_is_new(
@@ -157,7 +177,7 @@ def test_after_a_kill_only_the_missing_networks_are_trained(invoke, arguments, t
         process.kill()
     assert process.wait() == -signal.SIGKILL
     with path.open("a") as file:
-        file.write("59,1,9,pi,0.0")  # as if it was killed while it wrote
+        file.write("59,1,9,pi,1,0.0")  # as if it was killed while it wrote
     before = path.read_text().splitlines()[:-1]
     n_recorded = len(before) - 1
     assert 7 <= n_recorded < 360
@@ -181,6 +201,23 @@ def test_timings_of_other_threads_and_chunks_do_not_mix(
     message = refusal(*arguments, "--fanout", 1, "--repeats", 2, *other, *dry_run)
     assert message.startswith(f"run was made with {was}; this command has {now}. ")
     assert read_lines(tmp_path) == before
+
+
+@pytest.mark.parametrize("dry_run", [(), ("--dry-run",)])
+def test_timings_of_an_older_version_are_refused_in_a_line_that_says_what_to_do(
+    invoke, refusal, arguments, tmp_path, dry_run
+):
+    """Those had no turns, and another LDA-ELM."""
+    assert invoke("sweep", *arguments[1:], "--fanout", 1, "--repeats", 1).exit_code == 0
+    old = f"{OLD_HEADER}\n0,1,9,pi,1,{','.join(['0.1'] * 5)},0,0.1\n"
+    path = tmp_path / "run" / timing.FILE
+    path.write_text(old)
+    message = refusal(*arguments, "--fanout", 1, "--repeats", 1, *dry_run)
+    assert message.startswith(f"run/timing.csv: the first line is '{OLD_HEADER}', expected ")
+    assert "remove it to have it computed again" in message
+    assert path.read_text() == old
+    path.unlink()
+    assert invoke(*arguments, "--fanout", 1, "--repeats", 1, *dry_run).exit_code == 0
 
 
 def test_it_shares_the_folder_of_a_sweep(invoke, arguments, tmp_path):

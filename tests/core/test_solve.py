@@ -5,11 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+from equations import accumulate, draw_samples, literal_lda
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from elmlda.core import blas, solve
+from elmlda.core import blas, factor
 from elmlda.core.evaluate import posteriors
 from elmlda.core.solve import (
     LostPrecisionError,
@@ -26,20 +27,6 @@ seeds = st.integers(0, 2**32)
 ridges = st.sampled_from([0.0, 1e-3, 2.0])
 
 
-def draw_samples(seed, n_samples, n_hidden, n_classes, spread=1.0):
-    """Hidden outputs of overlapping classes, each of which has samples, and their labels."""
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.arange(n_samples) % n_classes)
-    means = rng.normal(size=(n_classes, n_hidden))
-    return np.tanh(means[labels] * spread / 2 + rng.normal(size=(n_samples, n_hidden))), labels
-
-
-def accumulate(hidden, labels, n_classes, dtype=np.float64):
-    statistics = Statistics.zeros(hidden.shape[1], n_classes, dtype)
-    statistics.add(np.ascontiguousarray(hidden, dtype), labels)
-    return statistics
-
-
 def least_squares(hidden, labels, n_classes, ridge=0.0, constant=False):
     """Eq. (5) by lstsq; a ridge as rows √λ I with targets 0; a constant unit, without ridge, last."""
     n_samples, n_hidden = hidden.shape
@@ -49,20 +36,6 @@ def least_squares(hidden, labels, n_classes, ridge=0.0, constant=False):
         rows = np.column_stack([rows, ones])
     targets = np.vstack([np.eye(n_classes)[labels], np.zeros((n_hidden, n_classes))])
     return np.linalg.lstsq(rows, targets, rcond=1e-10)[0]
-
-
-def literal_lda(hidden, labels, priors, ridge=0.0):
-    """W of Eq. (16), from Eq. (12) class by class; KΣ + λI with a ridge."""
-    n_samples, n_hidden = hidden.shape
-    means = [hidden[labels == n].mean(axis=0) for n in range(len(priors))]
-    covariance = ridge * np.eye(n_hidden) / n_samples
-    for a, label in zip(hidden, labels, strict=True):
-        covariance += np.outer(a - means[label], a - means[label]) / n_samples
-    columns = []
-    for mean, prior in zip(means, priors, strict=True):
-        direction = np.linalg.solve(covariance, mean)
-        columns.append([np.log(prior) - mean @ direction / 2, *direction])
-    return np.array(columns).T
 
 
 @st.composite
@@ -125,7 +98,7 @@ def test_every_nested_size_is_that_size_solved_alone(problem, ridge):
 
 def test_pi_beyond_one_block_of_columns_and_of_the_factor(monkeypatch):
     monkeypatch.setattr(blas, "CHOLESKY_BLOCK", 64)
-    monkeypatch.setattr(solve, "COLUMNS_PER_COPY", 50)
+    monkeypatch.setattr(factor, "COLUMNS_PER_COPY", 50)
     hidden, labels = draw_samples(0, 600, 170, 4)
     statistics = accumulate(hidden, labels, 4)
     statistics.gram[np.triu_indices(170, 1)] = np.nan  # The upper triangle is nobody's.

@@ -1,26 +1,34 @@
-"""Timing: what is timed is right, whole, in rotating order, and tabulated as by hand."""
+"""Timing: what is timed is right and whole, and the order is balanced."""
 
-import math
 import struct
 import time
-from itertools import pairwise
+from collections import Counter
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
 
+from elmlda.core.direct_lda import solve_lda
+from elmlda.core.evaluate import posteriors
 from elmlda.core.solve import LostPrecisionError, solve_pi
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
 from elmlda.datasets import load_dataset
 from elmlda.experiments import timing
-from elmlda.experiments.timing import METHODS, TimingPlan, TimingRecord, run_timing
+from elmlda.experiments.timing import (
+    COMMON_PARTS,
+    METHODS,
+    TimingPlan,
+    TimingRecord,
+    order_methods,
+    run_timing,
+)
 from elmlda.networks import train
 from elmlda.networks.jobs import run_job
 from elmlda.networks.train import run_network
-from elmlda.report.tables import tabulate_timing
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
-PARTS = ("projection", "activation", "gram", "factorisation", "solve", "lda", "test")
+PARTS = (*COMMON_PARTS, "lda")
 N_INPUTS, SEED = 36, 7
 
 
@@ -44,11 +52,6 @@ def make_plan(data_dir=None, fanouts=(1, 2), repeats=2):
     sizes = tuple(N_INPUTS * fanout for fanout in fanouts)
     ref = DatasetRef(data_dir=data_dir)
     return TimingPlan(ref, N_INPUTS, sizes, repeats, SEED, NetworkSettings(), Resources(chunk=250))
-
-
-def make_record(repeat, fanout, method, seconds):
-    parts = [seconds / 10] * len(PARTS)
-    return TimingRecord(repeat, fanout, fanout * N_INPUTS, method, seconds, *parts)
 
 
 # What is timed
@@ -86,6 +89,54 @@ def test_unknown_methods_are_refused(data_dir):
     dataset = load_dataset(data_dir=data_dir)
     with pytest.raises(ValueError, match=r"methods are \('LDA',\): expected some of"):
         run_network(dataset, np.random.default_rng(0), (36,), methods=("LDA",))
+
+
+def test_lda_is_trained_by_its_own_covariance_and_pi_and_both_are_not(data_dir, monkeypatch):
+    solved = []
+
+    def note(statistics, *arguments):
+        solved.append(statistics.n_hidden)
+        return solve_lda(statistics, *arguments)
+
+    def refuse(*_):
+        raise AssertionError("PI was solved")
+
+    monkeypatch.setattr(train, "solve_lda", note)
+    (pi, lda, both) = make_plan(data_dir, (1,), 1).jobs()
+    assert [job.method for job in (pi, lda, both)] == ["pi", "lda", "both"]
+    list(run_timing([pi, both], N_INPUTS))
+    assert solved == []
+    timing._run(lda)
+    monkeypatch.setattr(train, "solve_pi", refuse)
+    timing._run(lda)
+    assert solved == [36, 36]
+
+
+def test_what_no_part_accounts_for_is_charged_to_lda():
+    """By hand: six parts of 2 s that PI has too, 0.3 s of LDA's and 0.3 s of nobody's."""
+    record = TimingRecord(0, 1, 36, "lda", 1, 12.6, 2.0, 2.0, 2.0, 2.0, 2.0, 0.3, 2.0)
+    assert record.overhead_percent == pytest.approx(5)
+
+
+def test_ldas_part_is_all_that_pi_has_not(data_dir, monkeypatch):
+    """A second in Eq. (14) is a second of LDA's."""
+
+    def slow(scores):
+        time.sleep(0.5)
+        return posteriors(scores)
+
+    monkeypatch.setattr(train, "posteriors", slow)
+    for _, record in run_timing(make_plan(data_dir, (1,), 1).jobs(), N_INPUTS):
+        assert (record.lda >= 0.5) == (record.method != "pi")
+        unaccounted = record.seconds - record.lda - sum(getattr(record, part) for part in COMMON_PARTS)
+        common = record.seconds - record.lda - unaccounted
+        assert record.overhead_percent == pytest.approx(100 * (record.lda + unaccounted) / common)
+
+
+@pytest.mark.parametrize("turn", [0, 4])
+def test_a_turn_that_cannot_be_is_refused(turn):
+    with pytest.raises(ValueError, match=f"turn is {turn}, expected"):
+        TimingRecord(0, 1, 36, "pi", turn, 1.0, *[0.1] * 7)
 
 
 def test_parts_are_no_more_than_the_whole(data_dir):
@@ -128,16 +179,51 @@ def test_factorisation_and_solve_are_told_apart(dead_units):
 # In which order
 
 
-@pytest.mark.parametrize("n_sizes", [1, 2, 3, 4, 20])
-def test_order_rotates_from_network_to_network_and_from_repeat_to_repeat(n_sizes):
-    plan = make_plan(fanouts=range(1, n_sizes + 1), repeats=3)
-    methods = [job.method for job in plan.jobs()]
-    orders = [methods[start : start + 3] for start in range(0, len(methods), 3)]
-    assert len(orders) == 3 * n_sizes
-    assert all(sorted(order) == sorted(METHODS) for order in orders)
+def count_orders(repeats, fanouts):
+    """How often each order comes, and each method has each turn, and one directly follows another."""
+    jobs = make_plan(fanouts=fanouts, repeats=repeats).jobs()
+    blocks = [jobs[start : start + 3] for start in range(0, len(jobs), 3)]
+    assert len(blocks) == repeats * len(fanouts)
+    assert all(len({job.key[:2] for job in block}) == 1 for block in blocks)
+    assert all([job.turn for job in block] == [1, 2, 3] for block in blocks)
+    return (
+        Counter(tuple(job.method for job in block) for block in blocks),
+        Counter((job.method, job.turn) for job in jobs),
+        Counter((a.method, b.method) for block in blocks for a, b in pairwise(block)),
+    )
+
+
+def test_in_the_papers_table_every_order_comes_equally_often():
+    orders, turns, followers = count_orders(3, range(1, 21))
+    assert orders == dict.fromkeys(permutations(METHODS), 10)
+    assert turns == dict.fromkeys(product(METHODS, (1, 2, 3)), 20)
+    assert followers == dict.fromkeys(permutations(METHODS, 2), 20)
+
+
+@pytest.mark.parametrize("fanout", range(1, 21))
+def test_in_three_repeats_of_a_fanout_each_method_has_each_turn_once(fanout):
+    _, turns, _ = count_orders(3, (fanout,))
+    assert turns == dict.fromkeys(product(METHODS, (1, 2, 3)), 1)
+    orders, _, _ = count_orders(6, (fanout,))
+    assert orders == dict.fromkeys(permutations(METHODS), 1)
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_fewer_repeats_are_balanced_as_far_as_they_can_be(repeats):
+    for counts in count_orders(repeats, range(1, 21)):
+        assert max(counts.values()) - min(counts.values()) <= 2 * repeats
+
+
+def test_from_one_fanout_to_the_next_the_order_is_turned_round_or_moves_on():
+    orders = [order_methods(0, fanout) for fanout in range(1, 21)]
+    assert all(orders[i + 1] == orders[i][::-1] for i in range(0, 20, 2))
     assert all(order != following for order, following in pairwise(orders))
-    for place in range(n_sizes):
-        assert {orders[repeat * n_sizes + place][0] for repeat in range(3)} == set(METHODS)
+
+
+def test_a_run_that_grows_keeps_the_order():
+    few = make_plan(fanouts=(2, 5), repeats=2).jobs()
+    many = make_plan(fanouts=range(1, 8), repeats=4).jobs()
+    assert [job for job in many if job.key in {job.key for job in few}] == few
 
 
 def test_methods_share_weights_that_no_other_size_or_repeat_has():
@@ -158,62 +244,19 @@ def test_recorded_networks_are_left_out_and_the_rest_keep_their_order():
 def test_a_warm_up_at_the_smallest_size_comes_first_and_is_not_recorded(data_dir, monkeypatch):
     trained = []
 
-    def note(job, methods):
-        trained.append((job.sizes, methods))
-        return run_job(job, methods)
+    def note(job, methods, *, direct):
+        trained.append((job.sizes, methods, direct))
+        return run_job(job, methods, direct=direct)
 
     monkeypatch.setattr(timing, "run_job", note)
     jobs = make_plan(data_dir).jobs()[1:]
     records = [record for _, record in run_timing(jobs, N_INPUTS)]
     assert [record.key for record in records] == [job.key for job in jobs]
-    assert trained[0] == ((36,), ("pi", "lda"))
-    assert trained[1:] == [(job.network.sizes, METHODS[job.method]) for job in jobs]
+    assert trained[0] == ((36,), ("pi", "lda"), False)
+    expected = [(job.network.sizes, METHODS[job.method], job.method == "lda") for job in jobs]
+    assert trained[1:] == expected
 
 
 def test_nothing_to_time_trains_nothing(monkeypatch):
     monkeypatch.setattr(timing, "run_job", None)
     assert list(run_timing([], N_INPUTS)) == []
-
-
-# The table
-
-
-def test_table_has_medians_and_the_median_of_paired_ratios():
-    seconds = {
-        "pi": (10.0, 20.0, 12.0),
-        "lda": (11.0, 20.0, 15.0),
-        "both": (13.0, 12.0, 40.0),
-    }
-    records = [
-        make_record(repeat, 2, method, taken[repeat])
-        for method, taken in seconds.items()
-        for repeat in range(3)
-    ]
-    (row,) = tabulate_timing(records).to_dict("records")
-    assert (row["fanout"], row["n_hidden"], row["repeats"]) == (2, 72, 3)
-    assert (row["pi_seconds"], row["lda_seconds"], row["both_seconds"]) == (12, 15, 13)
-    # The ratios are 1.1, 1 and 1.25; that of the medians would be 1.25.
-    assert row["overhead_percent"] == pytest.approx(10)
-    # make_record gives each part a tenth of the whole.
-    assert row["lda_part_percent"] == pytest.approx(100 / 9)
-
-
-def test_table_has_the_papers_seconds_where_there_are_any():
-    records = [make_record(0, fanout, method, 1.0) for fanout in (20, 11, 1) for method in METHODS]
-    table = tabulate_timing(records).set_index("fanout")
-    assert list(table.index) == [1, 11, 20]
-    assert table.loc[20, "paper_pi_seconds"] == 630
-    assert table.loc[20, "paper_lda_seconds"] == 702
-    assert table.loc[20, "paper_overhead_percent"] == pytest.approx(100 * 72 / 630)
-    assert table.loc[1, "paper_overhead_percent"] == 0
-    paper_columns = [column for column in table if column.startswith("paper_")]
-    assert len(paper_columns) == 3
-    assert all(math.isnan(table.loc[11, column]) for column in paper_columns)
-
-
-def test_table_leaves_out_repeats_that_lack_a_method():
-    records = [make_record(0, 1, method, 2.0) for method in METHODS]
-    records += [make_record(1, 1, "pi", 100.0), make_record(0, 2, "both", 5.0)]
-    (row,) = tabulate_timing(records).to_dict("records")
-    assert (row["fanout"], row["repeats"], row["pi_seconds"]) == (1, 1, 2)
-    assert tabulate_timing(records[-2:]).empty

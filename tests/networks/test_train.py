@@ -12,7 +12,7 @@ from elmlda.datasets import Dataset, Split
 from elmlda.errors import ElmldaError
 from elmlda.networks import jobs, memory
 from elmlda.networks.jobs import run_job
-from elmlda.networks.steps import accumulate_statistics, resolve_priors, score_pi
+from elmlda.networks.steps import accumulate_statistics, resolve_priors, score_samples
 from elmlda.networks.train import METHODS, run_network
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 
@@ -245,7 +245,7 @@ def test_chunks_do_not_lose_a_sample(make_dataset, chunk):
     np.testing.assert_allclose(found.class_sums, hidden.T @ np.eye(3)[dataset.train.labels], rtol=1e-11)
     assert found.class_counts.tolist() == np.bincount(dataset.train.labels).tolist()
     pi = solve_pi(found, (2, 5))
-    (scores,) = score_pi(layer, [pi], dataset.test.inputs, chunk)
+    (scores,) = score_samples(layer, [pi.scores], dataset.test.inputs, chunk)
     expected = pi.scores(layer.outputs(dataset.test.inputs))
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-12)
 

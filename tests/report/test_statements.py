@@ -12,7 +12,7 @@ from elmlda import paper
 from elmlda.report.claims import Kind, Reading, Verdict
 from elmlda.report.evidence import ALL_FANOUTS, ALL_SIZES, gather_evidence
 from elmlda.report.judge import judge_claims, tabulate_claims
-from elmlda.report.tables import list_overheads
+from elmlda.report.timing_tables import list_overheads
 
 YES, NO = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 BETWEEN, OPEN = Verdict.INCONCLUSIVE, Verdict.OPEN

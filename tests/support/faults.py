@@ -27,7 +27,7 @@ import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 os.execv(sys.argv[2], sys.argv[2:])
 """
-TIMES = {"seconds", *(field.name for field in dataclasses.fields(TimingRecord)[4:])}
+TIMES = {"seconds", *(field.name for field in dataclasses.fields(TimingRecord)[5:])}
 LONG = "sweep", "--hidden", "40-200:40", "--repeats", "5000"
 
 

@@ -6,7 +6,7 @@ from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
-from elmlda.experiments.timing import TimingRecord
+from elmlda.experiments.timing import TimingRecord, order_methods
 from elmlda.runs.records import RecordFile
 
 N_TEST = 10_000
@@ -65,11 +65,14 @@ def mistake_records(n, repeat=0, size=20, combine="mean", labels=None):
 
 
 def timing_records(seconds):
-    """Seconds, fan-out -> one (PI, LDA, both) for each repeat; LDA's own part is a tenth."""
+    """Seconds, fan-out -> one (PI, LDA, both) for each repeat.
+
+    Of what a run takes beyond the repeat's PI-ELM, half is LDA's part and half no part's.
+    """
     return [
         TimingRecord(
-            repeat, fanout, 784 * fanout, method, taken, *[taken / 10] * 5,
-            0.0 if method == "pi" else taken / 10, taken / 10,
+            repeat, fanout, 784 * fanout, method, 1 + order_methods(repeat, fanout).index(method),
+            taken, *[row[0] / 6] * 5, (taken - row[0]) / 2, row[0] / 6,
         )
         for fanout, rows in seconds.items()
         for repeat, row in enumerate(rows)

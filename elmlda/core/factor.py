@@ -1,0 +1,72 @@
+"""The Cholesky factor of a Gram matrix, in float64, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elmlda.core.arrays import FloatArray
+from elmlda.core.blas import cholesky, solve_lower
+
+COLUMNS_PER_COPY = 256
+
+
+def copy_in_double(gram: FloatArray, ridge: float) -> FloatArray:
+    """G + ridge·I in float64, the lower triangle alone."""
+    copied = np.empty(gram.shape, np.float64, order="F")
+    for start in range(0, len(gram), COLUMNS_PER_COPY):
+        columns = slice(start, start + COLUMNS_PER_COPY)
+        copied[start:, columns] = gram[start:, columns]
+    diagonal = np.einsum("ii->i", copied)
+    diagonal += ridge
+    return copied
+
+
+def factorise(matrix: FloatArray, square_sums: FloatArray, dtype: np.dtype[Any]) -> int:
+    """Replace `matrix` by its lower Cholesky factor; how many leading units are soundly independent.
+
+    A pivot is what remains of a unit's square sum when the units before it have explained their
+    part. Nothing but rounding of `dtype` remains when it is below `tolerance`.
+
+    Parameters
+    ----------
+    matrix : n_hidden × n_hidden in float64, only the lower triangle is used
+    square_sums : n_hidden, the diagonal of what was rounded to `dtype`
+    """
+    n_factored = cholesky(matrix)
+    pivots = np.einsum("ii->i", matrix)[:n_factored] ** 2
+    tolerance = 100 * np.finfo(dtype).eps
+    unsound = np.flatnonzero(pivots <= tolerance * square_sums[:n_factored])
+    return int(unsound[0]) if len(unsound) else n_factored
+
+
+def is_nearly_singular(
+    factor: FloatArray, size: int, dtype: np.dtype[Any], largest: float | None = None
+) -> bool:
+    """Whether the first units have an eigenvalue that is nothing but rounding: inverse iteration.
+
+    A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
+    need be small; G⁻¹eⱼ for the smallest one is large all the same.
+
+    Parameters
+    ----------
+    largest : square sum that rounding is relative to; unless given, the factor's largest pivot, which
+        is at most G's largest eigenvalue
+    """
+    leading = factor[:size, :size]
+    diagonal = np.einsum("ii->i", leading)
+    column = np.zeros((size, 1), order="F")
+    column[diagonal.argmin()] = 1
+    solve_lower(leading, column)
+    solve_lower(leading, column, transposed=True)
+    if largest is None:
+        largest = float(diagonal.max()) ** 2
+    return bool(np.linalg.norm(column) * rounding_tolerance(size, dtype) * largest >= 1)
+
+
+def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:
+    """Relative size of an eigenvalue that is nothing but rounding of a Gram matrix of that dtype."""
+    # A float32 matrix is doubted early, since it can be had in float64 instead.
+    multiple = 100 if dtype == np.float32 else max(size, 100)
+    return float(multiple * np.finfo(dtype).eps)
