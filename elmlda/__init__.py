@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from elmlda.experiments.ensemble import Ensemble
     from elmlda.experiments.shaped import Shaped
     from elmlda.experiments.sweep import Sweep
+    from elmlda.experiments.timing import Timing
     from elmlda.experiments.tune import Tune
 
 _WHERE = {
@@ -25,6 +26,7 @@ _WHERE = {
     "Ensemble": "elmlda.experiments.ensemble",
     "Shaped": "elmlda.experiments.shaped",
     "Sweep": "elmlda.experiments.sweep",
+    "Timing": "elmlda.experiments.timing",
     "Tune": "elmlda.experiments.tune",
 }
 
@@ -35,6 +37,7 @@ __all__ = [
     "Ensemble",
     "Shaped",
     "Sweep",
+    "Timing",
     "Tune",
     "__version__",
 ]

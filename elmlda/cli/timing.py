@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from elmlda.cli.conduct import build, conduct
 from elmlda.cli.formats import or_blank
 from elmlda.cli.options import (
     fanout_option,
@@ -19,6 +19,7 @@ from elmlda.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from elmlda.experiments.run_spec import RunSpec
     from elmlda.experiments.timing import TimingRecord
 
 
@@ -38,44 +39,12 @@ def timing(**options: Any) -> None:
     PI does not do, in per cent of the rest. Leave the machine alone meanwhile. The same command again
     goes on where it stopped; --repeats and --fanout may grow.
     """
-    from elmlda.cli import run as runs
-    from elmlda.experiments.timing import TimingPlan, TimingRecord, run_timing
-    from elmlda.runs.records import RecordFile, unique
+    from elmlda.experiments.timing import Timing
 
-    setup = runs.prepare({**options, "jobs": 1})
-    n_inputs = setup.dataset.n_inputs
-    sizes = tuple(n_inputs * fanout for fanout in options["fanout"])
-    runs.refuse_what_cannot_be(setup, sizes)
-    plan = TimingPlan(
-        setup.ref, n_inputs, sizes, options["repeats"], setup.seed, setup.settings, setup.resources
-    )
-    fixed = vars(setup.resources)  # what timings depend on: those of others must not mix with them
-    if options["dry_run"]:
-        setup.check_folder("timing", fixed)
-        recorded = {
-            record.key for record in RecordFile(setup.folder / TimingRecord.FILE, TimingRecord).read()
-        }
-        networks, n_all = [job.network for job in plan.jobs(recorded)], len(plan.jobs())
-        independent = replace(setup, design="independent")
-        click.echo("\n".join(runs.describe_plan(independent, networks, n_all - len(networks))))
-        return
-    quiet = options["quiet"]
-    grown = {"repeats": plan.repeats, "n_hidden": list(sizes)}
-    with setup.open_run("timing", fixed, grown) as run:
-        file = run.records(TimingRecord.FILE, TimingRecord)
-        recorded = set(unique(file.read(), lambda record: record.key, file.path))
-        jobs, n_all = plan.jobs(recorded), len(plan.jobs())
-        with runs.progress(n_all, n_all - len(jobs), "network", quiet) as bar:
-            for result, record in run_timing(jobs, n_inputs):
-                file.append([record])
-                bar.update()
-                if result.precision != setup.settings.precision and not quiet:
-                    runs.note_double(bar, record.repeat)
-        file.sort(key=lambda record: (record.repeat, record.n_hidden, record.turn))
-        wanted = [r for r in file.read() if r.repeat < plan.repeats and r.n_hidden in sizes]
-    if not quiet:
-        click.echo(format_table(wanted, beside_paper=setup.is_papers_data))
-        click.echo(f"\nRecords: {file.path}")
+    def show(records: list[TimingRecord], spec: RunSpec) -> str:
+        return format_table(records, spec.is_papers_data)
+
+    conduct(build(Timing, options), options, show)
 
 
 def format_table(records: Sequence[TimingRecord], beside_paper: bool) -> str:

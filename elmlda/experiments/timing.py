@@ -6,13 +6,18 @@ while does not pass for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from elmlda.execute.local import execute
-from elmlda.networks.jobs import run_job
+from elmlda.experiments.network_experiment import NetworkExperiment
+from elmlda.experiments.options import read_numbers
+from elmlda.experiments.plan import Plan, Step, Work, note_double
+from elmlda.experiments.run_spec import RunSpec
+from elmlda.networks.cost import Problem
+from elmlda.networks.jobs import load_job_data, run_job
 from elmlda.networks.train import NetworkResult
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
@@ -22,6 +27,8 @@ METHODS = {"pi": ("pi",), "lda": ("lda",), "both": ("pi", "lda")}
 
 `lda` has its own covariance and factorisation, Eqs (12) and (16); `both` has PI-ELM's factorisation
 alone, and LDA-ELM by the map between classes."""
+TimingKey = tuple[int, int, int, str]
+"""Repeat, hidden units, turn and method: the order in which networks run."""
 COMMON_PARTS = ("projection", "activation", "gram", "factorisation", "solve", "test")
 """What PI-ELM takes time for too."""
 
@@ -54,8 +61,8 @@ class TimingRecord:
         require_plausible(self, positive=positive, at_most={"turn": len(METHODS)}, one_of=one_of)
 
     @property
-    def key(self) -> tuple[int, int, str]:
-        return self.repeat, self.n_hidden, self.method
+    def key(self) -> TimingKey:
+        return self.repeat, self.n_hidden, self.turn, self.method
 
     @property
     def overhead_percent(self) -> float:
@@ -76,12 +83,12 @@ class TimingJob:
     turn: int
 
     @property
-    def key(self) -> tuple[int, int, str]:
-        return self.network.key[0], self.network.sizes[-1], self.method
+    def key(self) -> TimingKey:
+        return self.network.key[0], self.network.sizes[-1], self.turn, self.method
 
 
 @dataclass(frozen=True)
-class TimingPlan:
+class TimingPlan(Plan[TimingJob]):
     """What is to be timed: every method at every size, on input weights of its own as in the paper."""
 
     dataset: DatasetRef
@@ -92,8 +99,14 @@ class TimingPlan:
     settings: NetworkSettings
     resources: Resources
 
-    def jobs(self, recorded: Collection[tuple[int, int, str]] = ()) -> list[TimingJob]:
-        """The networks that are not recorded yet, as (repeat, n_hidden, method), in their order."""
+    def keys(self) -> list[TimingKey]:
+        return [job.key for job in self.jobs()]
+
+    def problem(self, job: TimingJob) -> Problem:
+        return Problem.of(load_job_data(self.dataset), job.network.sizes)
+
+    def jobs(self, recorded: Collection[TimingKey] = ()) -> list[TimingJob]:
+        """The networks that are not recorded yet, in their order."""
         jobs = (
             TimingJob(self._network(repeat, size), method, turn)
             for repeat in range(self.repeats)
@@ -105,6 +118,20 @@ class TimingPlan:
     def _network(self, repeat: int, size: int) -> NetworkJob:
         key = network_key("independent", repeat, size, self.n_inputs)
         return NetworkJob(self.dataset, self.seed, key, (size,), self.settings, self.resources)
+
+    def steps(self, work: Work[TimingJob]) -> Iterator[Step]:
+        """One network at a time, in the order of the jobs.
+
+        A network of the smallest size runs first and is not recorded, since the first calls load
+        libraries and data.
+        """
+        if not work.jobs:
+            return
+        smallest = min(work.jobs, key=lambda job: job.network.sizes)
+        warm_up = replace(smallest, method="both")
+        for job, result in islice(execute(_run, [warm_up, *work.jobs]), 1, None):
+            note = note_double(job.key[0], result.precision, self.settings)
+            yield Step([_record(job, result, self.n_inputs)], note=note)
 
 
 def order_methods(repeat: int, fanout: int) -> list[str]:
@@ -122,28 +149,43 @@ def order_methods(repeat: int, fanout: int) -> list[str]:
     return order[::-1] if is_turned else order
 
 
-def run_timing(
-    jobs: Sequence[TimingJob], n_inputs: int
-) -> Iterator[tuple[NetworkResult, TimingRecord]]:
-    """Each network as it finishes, with its record: one at a time, in the order of the jobs.
-
-    A network of the smallest size runs first and is not recorded, since the first calls load
-    libraries and data.
-    """
-    if not jobs:
-        return
-    smallest = min(jobs, key=lambda job: job.network.sizes)
-    warm_up = replace(smallest, method="both")
-    for job, result in islice(execute(_run, [warm_up, *jobs]), 1, None):
-        yield result, _record(job, result, n_inputs)
-
-
 def _run(job: TimingJob) -> NetworkResult:
     return run_job(job.network, METHODS[job.method], direct=job.method == "lda")
 
 
 def _record(job: TimingJob, result: NetworkResult, n_inputs: int) -> TimingRecord:
-    repeat, n_hidden, method = job.key
+    repeat, n_hidden, turn, method = job.key
     fanout = n_hidden // n_inputs
     parts = {"lda": 0.0, **result.part_seconds}  # PI alone has none
-    return TimingRecord(repeat, fanout, n_hidden, method, job.turn, result.seconds, **parts)
+    return TimingRecord(repeat, fanout, n_hidden, method, turn, result.seconds, **parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing(NetworkExperiment):
+    """Table 2: training and test times of PI-ELM, of LDA-ELM, and of both from one pass."""
+
+    name = "timing"
+    record_types = (TimingRecord,)
+
+    fanouts: str | int | Iterable[int] = "1-20"
+    repeats: int = 3
+
+    def shown_design(self) -> str:
+        """Every fan-out has weights of its own, as in the paper, also in the folder of a nested run."""
+        return "independent"
+
+    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
+        return tuple(spec.data.n_inputs * fanout for fanout in read_numbers(self.fanouts))
+
+    def fixed(self, spec: RunSpec) -> dict[str, Any]:
+        """What timings depend on: those of others must not mix with them."""
+        return vars(spec.resources)
+
+    def grown(self, spec: RunSpec) -> dict[str, Any]:
+        return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec))}
+
+    def plan(self, spec: RunSpec) -> TimingPlan:
+        return TimingPlan(
+            spec.ref, spec.data.n_inputs, self.sizes(spec), self.repeats, self.seed, self.settings,
+            spec.resources,
+        )  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from processes import alive_in_session, unmeasured
 
-from elmlda.cli import run as runs
+from elmlda.experiments import outlook
 from elmlda.machine import count_cores
 from elmlda.networks import memory
 
@@ -22,7 +22,7 @@ TWO_CORES = pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cor
 @pytest.fixture
 def predict(invoke, monkeypatch):
     """What --dry-run says of memory, in bytes."""
-    monkeypatch.setattr(runs, "measure_matmul_speed", lambda dtype: 1e11)
+    monkeypatch.setattr(outlook, "measure_matmul_speed", lambda dtype: 1e11)
 
     def run(*arguments):
         said = invoke(*arguments, "--dry-run").stdout

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from made_up import timing_records
 
-from elmlda.cli import run as runs
 from elmlda.cli.timing import format_table
 from elmlda.core.solve import LostPrecisionError, solve_pi
-from elmlda.experiments import timing
-from elmlda.experiments.timing import order_methods
+from elmlda.experiments import outlook, timing
+from elmlda.experiments.timing import TimingRecord, order_methods
 from elmlda.networks import jobs, train
 from elmlda.networks.cost import Problem, count_operations
 
@@ -48,7 +47,7 @@ def trained(monkeypatch):
 
 
 def read_lines(tmp_path):
-    return (tmp_path / "run" / timing.FILE).read_text().splitlines()
+    return (tmp_path / "run" / TimingRecord.FILE).read_text().splitlines()
 
 
 def keys(lines):
@@ -135,7 +134,7 @@ def test_dry_run_counts_what_is_missing_and_leaves_no_trace(invoke, arguments, t
 
 
 def test_dry_run_counts_the_time_of_three_networks_at_each_fanout(invoke, arguments, monkeypatch):
-    monkeypatch.setattr(runs, "measure_matmul_speed", lambda dtype: 1e6)
+    monkeypatch.setattr(outlook, "measure_matmul_speed", lambda dtype: 1e6)
     said = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run").stdout
     networks = [Problem(600, 200, N_INPUTS, 4, (N_INPUTS * fanout,)) for fanout in (1, 2)]
     once = sum(count_operations(network).seconds(1e6, 1e6) for network in networks)
@@ -165,7 +164,7 @@ def test_a_finished_run_trains_nothing_and_a_grown_one_only_what_is_new(
 
 def test_after_a_kill_only_the_missing_networks_are_trained(invoke, arguments, tmp_path, trained):
     command = (*arguments, "--fanout", "1-2", "--repeats", 60)
-    path = tmp_path / "run" / timing.FILE
+    path = tmp_path / "run" / TimingRecord.FILE
     process = subprocess.Popen([ELMLDA, *map(str, command), "--quiet"], cwd=tmp_path)
     deadline = time.monotonic() + 60
     try:
@@ -210,7 +209,7 @@ def test_timings_of_an_older_version_are_refused_in_a_line_that_says_what_to_do(
     """Those had no turns, and another LDA-ELM."""
     assert invoke("sweep", *arguments[1:], "--fanout", 1, "--repeats", 1).exit_code == 0
     old = f"{OLD_HEADER}\n0,1,9,pi,1,{','.join(['0.1'] * 5)},0,0.1\n"
-    path = tmp_path / "run" / timing.FILE
+    path = tmp_path / "run" / TimingRecord.FILE
     path.write_text(old)
     message = refusal(*arguments, "--fanout", 1, "--repeats", 1, *dry_run)
     assert message.startswith(f"run/timing.csv: the first line is '{OLD_HEADER}', expected ")

@@ -213,7 +213,7 @@ def test_a_truth_value_or_list_for_something_else(refuse, config, key, value):
 def test_the_configurations_that_come_with_the_package(
     invoke, pytestconfig, tmp_path, monkeypatch, name
 ):
-    monkeypatch.setattr("elmlda.cli.run.measure_matmul_speed", lambda dtype: 1e11)
+    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda dtype: 1e11)
     path = pytestconfig.rootpath / "configs" / f"{name}.toml"
     for command in ("sweep", "ensemble"):
         result = invoke(command, "--config", path, "--dry-run")

@@ -7,6 +7,7 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
+from plans import carry_out
 
 from elmlda.core.direct_lda import solve_lda
 from elmlda.core.evaluate import posteriors
@@ -21,7 +22,6 @@ from elmlda.experiments.timing import (
     TimingPlan,
     TimingRecord,
     order_methods,
-    run_timing,
 )
 from elmlda.networks import train
 from elmlda.networks.jobs import run_job
@@ -60,17 +60,17 @@ def make_plan(data_dir=None, fanouts=(1, 2), repeats=2):
 def test_each_method_counts_the_errors_that_the_sweep_counts(data_dir):
     dataset = load_dataset(data_dir=data_dir)
     plan = make_plan(data_dir)
-    timed = list(run_timing(plan.jobs(), N_INPUTS))
-    assert len(timed) == 2 * 2 * 3
-    for result, record in timed:
-        weights = np.random.SeedSequence(SEED, spawn_key=(record.repeat, record.fanout))
-        rng, sizes = np.random.default_rng(weights), (record.n_hidden,)
+    assert len(plan.jobs()) == 2 * 2 * 3
+    for job in plan.jobs():
+        result, (repeat, n_hidden, _, method) = timing._run(job), job.key
+        weights = np.random.SeedSequence(SEED, spawn_key=(repeat, n_hidden // N_INPUTS))
+        rng, sizes = np.random.default_rng(weights), (n_hidden,)
         expected = run_network(dataset, rng, sizes, plan.settings, plan.resources)
         assert 0 < expected.lda_errors[0] < expected.n_test
-        assert result.pi_errors == (() if record.method == "lda" else expected.pi_errors)
-        assert result.lda_errors == (() if record.method == "pi" else expected.lda_errors)
+        assert result.pi_errors == (() if method == "lda" else expected.pi_errors)
+        assert result.lda_errors == (() if method == "pi" else expected.lda_errors)
         assert result.pi_constant_errors == ()
-        n_rows = 0 if record.method == "pi" else expected.n_test
+        n_rows = 0 if method == "pi" else expected.n_test
         np.testing.assert_allclose(result.posteriors, expected.posteriors[:n_rows], atol=1e-4)
 
 
@@ -102,9 +102,10 @@ def test_lda_is_trained_by_its_own_covariance_and_pi_and_both_are_not(data_dir, 
         raise AssertionError("PI was solved")
 
     monkeypatch.setattr(train, "solve_lda", note)
-    (pi, lda, both) = make_plan(data_dir, (1,), 1).jobs()
+    plan = make_plan(data_dir, (1,), 1)
+    (pi, lda, both) = plan.jobs()
     assert [job.method for job in (pi, lda, both)] == ["pi", "lda", "both"]
-    list(run_timing([pi, both], N_INPUTS))
+    carry_out(plan, [pi, both])
     assert solved == []
     timing._run(lda)
     monkeypatch.setattr(train, "solve_pi", refuse)
@@ -126,7 +127,7 @@ def test_ldas_part_is_all_that_pi_has_not(data_dir, monkeypatch):
         return posteriors(scores)
 
     monkeypatch.setattr(train, "posteriors", slow)
-    for _, record in run_timing(make_plan(data_dir, (1,), 1).jobs(), N_INPUTS):
+    for record in carry_out(make_plan(data_dir, (1,), 1)):
         assert (record.lda >= 0.5) == (record.method != "pi")
         unaccounted = record.seconds - record.lda - sum(getattr(record, part) for part in COMMON_PARTS)
         common = record.seconds - record.lda - unaccounted
@@ -140,7 +141,7 @@ def test_a_turn_that_cannot_be_is_refused(turn):
 
 
 def test_parts_are_no_more_than_the_whole(data_dir):
-    for _, record in run_timing(make_plan(data_dir).jobs(), N_INPUTS):
+    for record in carry_out(make_plan(data_dir)):
         parts = [getattr(record, part) for part in PARTS]
         assert min(parts) == 0 if record.method == "pi" else min(parts) > 0
         assert (record.lda > 0) == (record.method != "pi")
@@ -229,7 +230,7 @@ def test_a_run_that_grows_keeps_the_order():
 def test_methods_share_weights_that_no_other_size_or_repeat_has():
     keys = {}
     for job in make_plan(fanouts=(1, 4), repeats=2).jobs():
-        repeat, n_hidden, _ = job.key
+        repeat, n_hidden, *_ = job.key
         keys.setdefault((repeat, n_hidden), set()).add(job.network.key)
     assert keys == {(r, N_INPUTS * fanout): {(r, fanout)} for r in (0, 1) for fanout in (1, 4)}
 
@@ -249,8 +250,9 @@ def test_a_warm_up_at_the_smallest_size_comes_first_and_is_not_recorded(data_dir
         return run_job(job, methods, direct=direct)
 
     monkeypatch.setattr(timing, "run_job", note)
-    jobs = make_plan(data_dir).jobs()[1:]
-    records = [record for _, record in run_timing(jobs, N_INPUTS)]
+    plan = make_plan(data_dir)
+    jobs = plan.jobs()[1:]
+    records = carry_out(plan, jobs)
     assert [record.key for record in records] == [job.key for job in jobs]
     assert trained[0] == ((36,), ("pi", "lda"), False)
     expected = [(job.network.sizes, METHODS[job.method], job.method == "lda") for job in jobs]
@@ -259,4 +261,4 @@ def test_a_warm_up_at_the_smallest_size_comes_first_and_is_not_recorded(data_dir
 
 def test_nothing_to_time_trains_nothing(monkeypatch):
     monkeypatch.setattr(timing, "run_job", None)
-    assert list(run_timing([], N_INPUTS)) == []
+    assert carry_out(make_plan(), []) == []
