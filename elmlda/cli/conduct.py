@@ -34,11 +34,11 @@ def conduct(
     experiment: Experiment, options: dict[str, Any], show: Callable[[list[Any], RunSpec], str]
 ) -> None:
     """Conduct an experiment, or say what that would take; `show` makes the table from its records."""
-    spec = experiment.bind(options["out"], _share(options))
+    spec = experiment.bind(options["out"], read_share(options))
     if options["dry_run"]:
         click.echo(str(experiment.look_ahead(spec)))
         return
-    records = experiment.conduct(spec, _open_bar(options["quiet"]))
+    records = experiment.conduct(spec, open_bar(options["quiet"]))
     if not options["quiet"]:
         click.echo(show(records, spec))
         click.echo(f"\nRecords: {spec.folder / experiment.record_types[0].FILE}")
@@ -48,7 +48,7 @@ def conduct_study(
     study: Study, options: dict[str, Any], show: Callable[[list[Any], RunSpec, Part], str]
 ) -> None:
     """Conduct a study part by part, or say what that would take."""
-    share = _share(options)
+    share = read_share(options)
     if options["dry_run"]:
         outlooks = study.outlook(options["out"], **vars(share))
         click.echo("\n\n".join(map(str, outlooks)))
@@ -56,7 +56,7 @@ def conduct_study(
 
     def conduct_part(part: Part) -> list[Any]:
         spec = part.bind(share)
-        records = part.experiment.conduct(spec, _open_bar(options["quiet"]))
+        records = part.experiment.conduct(spec, open_bar(options["quiet"]))
         if not options["quiet"]:
             click.echo(show(records, spec, part))
             click.echo(f"Records: {spec.folder / part.experiment.record_types[0].FILE}\n")
@@ -66,21 +66,22 @@ def conduct_study(
         pass
 
 
-def _share(options: dict[str, Any]) -> Share:
+def read_share(options: dict[str, Any]) -> Share:
+    """What the command may use of the machine."""
     from elmlda.experiments.run_spec import Share
 
     names = (field.name for field in fields(Share))
     return Share(**{name: options[name] for name in names if name in options})
 
 
-def _open_bar(quiet: bool) -> OpenProgress:
+def open_bar(quiet: bool) -> OpenProgress:
+    """A bar on stderr whose line ends before anything else is printed, however the command ends."""
     from elmlda.experiments.progress import choose_progress
 
     open_progress = choose_progress(not quiet)
 
     @contextmanager
     def open_and_close(total: int, done: int) -> Iterator[Progress]:
-        """The bar's line ends before anything else is printed, however the command ends."""
         with open_progress(total, done) as bar:
             close = getattr(bar, "close", None)
             if close:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from elmlda.cli.conduct import build, open_bar, read_share
 from elmlda.cli.options import (
     config_option,
     data_options,
@@ -22,9 +22,7 @@ from elmlda.errors import ElmldaError
 from elmlda.settings import COMBINATIONS, DEFAULT_RIDGE, OUTPUTS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from elmlda.cli.run import Setup
+    from elmlda.datasets import Dataset
     from elmlda.networks.model import Model
 
 
@@ -96,53 +94,23 @@ def train(**options: Any) -> None:
     Network i is network i of elmlda sweep with the same --seed. The file keeps its seed instead of
     its random input weights, and is small.
     """
-    from elmlda.cli import run as runs
-    from elmlda.networks.memory import require_room
+    from elmlda.experiments.model import TrainModel
+    from elmlda.networks.model_file import write_model
 
     if options["n"] > 1 and options["output"] == "pi":
         raise click.UsageError(
             "an ensemble combines posteriors, and PI-ELM has none: use --output lda."
         )
     ridge = None if options["ridge"] == "auto" else options["ridge"]
-    # What --ridge auto chooses is never 0.
-    plain = {**options, "design": "nested", "ridge": DEFAULT_RIDGE if ridge is None else ridge}
-    setup = runs.prepare(plain)
-    path = options["out"] or Path(f"{setup.dataset.name}-model.npz")
+    wanted, share = build(TrainModel, {**options, "ridge": ridge}), read_share(options)
+    dataset = wanted.load()
+    path = options["out"] or Path(f"{dataset.name}-model.npz")
     _refuse_path(path, options["dataset"], options["force"])
-    n_hidden = options["hidden"] or options["fanout"] * setup.dataset.n_inputs
-    if options["output"] == "lda":
-        runs.refuse_too_few_samples(setup, n_hidden)
-    require_room(
-        n_hidden,
-        setup.dataset.n_inputs,
-        setup.resources.chunk,
-        setup.n_processes,
-        lambda n_hidden, chunk, jobs: _peak_bytes(
-            runs.with_share(setup, chunk, jobs), n_hidden, options["n"], ridge is None
-        ),
-    )
-    model = _train(setup, n_hidden, ridge, options)
-    from elmlda.networks.model_file import write_model
-
-    # The data set's samples are standardised, where they are to be; those that come later are not.
-    write_model(path, replace(model, scaling=setup.dataset.scaling))
+    wanted.check(dataset, share)
+    model = wanted.train(dataset, share, open_bar(options["quiet"] or wanted.n == 1))
+    write_model(path, model)
     if not options["quiet"]:
-        click.echo(_describe(path, model, setup))
-
-
-def _peak_bytes(setup: Setup, n_hidden: int, n_networks: int, chooses_ridge: bool) -> int:
-    """Memory that the training takes at its peak, with the networks that are trained already."""
-    from elmlda.cli import run as runs
-    from elmlda.networks.cost import predict_ridge_bytes
-
-    data, itemsize = setup.dataset, runs.hidden_itemsize(setup.settings)
-    needed = runs.peak_bytes(setup, (n_hidden,))
-    if chooses_ridge:
-        inputs = data.train.nbytes + data.test.nbytes
-        ridge = predict_ridge_bytes(setup.problem((n_hidden,)), itemsize, inputs)
-        needed = max(needed, setup.n_processes * ridge)
-    one_trained = n_hidden * (itemsize * data.n_inputs + 8 * data.n_classes)
-    return needed + (n_networks - 1) * one_trained
+        click.echo(_describe(path, replace(model, scaling=None), dataset, share.chunk))
 
 
 def _refuse_path(path: Path, dataset: str | None, force: bool) -> None:
@@ -157,55 +125,10 @@ def _refuse_path(path: Path, dataset: str | None, force: bool) -> None:
         raise ElmldaError(f"{path.parent}: no such folder for the model's file.")
 
 
-def _train(setup: Setup, n_hidden: int, ridge: float | None, options: dict[str, Any]) -> Model:
-    import numpy as np
-
-    from elmlda.cli import run as runs
-    from elmlda.execute.local import execute
-    from elmlda.networks.model import Model, Recipe, TrainingJob, run_training
-
-    data = setup.dataset
-    settings = replace(setup.settings, input_scale=setup.settings.input_scale or data.input_scale)
-    priors = setup.priors() if options["output"] == "lda" else None
-    seeds = [np.random.SeedSequence(setup.seed, spawn_key=(i,)) for i in range(options["n"])]
-    jobs = [
-        TrainingJob(
-            setup.ref,
-            Recipe(seed, data.n_inputs, n_hidden, settings, data.image_shape),
-            ridge,
-            priors,
-            setup.resources,
-        )
-        for seed in seeds
-    ]
-    networks = {}
-    quiet = options["quiet"] or len(jobs) == 1
-    with runs.progress(len(jobs), 0, "network", quiet) as bar:
-        for job, network in execute(run_training, jobs, setup.n_processes):
-            networks[job.recipe.seed.spawn_key] = network
-            bar.update()
-    combine = options["combine"] if len(jobs) > 1 else None
-    in_order = tuple(networks[seed.spawn_key] for seed in seeds)
-    names = None if data.feature_names is None else np.array(data.feature_names, object)
-    return Model(in_order, _as_labels(data.classes), combine, data.image_shape, names)
-
-
-def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
-    """Whole numbers as numbers, so that an estimator's predictions compare with them."""
-    import numpy as np
-
-    labels = np.array(classes)
-    with suppress(ValueError):
-        numbers = labels.astype(np.int64)
-        if tuple(map(str, numbers)) == classes:
-            return numbers
-    return labels
-
-
-def _describe(path: Path, model: Model, setup: Setup) -> str:
-    """One line: what it is, and what it is worth on the test samples."""
-    test = setup.dataset.test
-    errors = int((model.choose(test.inputs, setup.resources.chunk) != test.labels).sum())
+def _describe(path: Path, model: Model, dataset: Dataset, chunk: int) -> str:
+    """One line: what it is, and what it is worth on the test samples, which are scaled already."""
+    test = dataset.test
+    errors = int((model.choose(test.inputs, chunk) != test.labels).sum())
     kind = "LDA-ELM" if model.has_posteriors else "PI-ELM"
     several = f"{len(model.networks)} × " if model.is_ensemble else ""
     ridges = sorted({float(f"{network.ridge:.3g}") for network in model.networks})

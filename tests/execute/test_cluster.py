@@ -22,9 +22,9 @@ from processes import alive_in_session, unmeasured, wait_until
 
 import elmlda
 from elmlda.cli import cli
-from elmlda.cli.run import find_anywhere
 from elmlda.errors import ElmldaError
 from elmlda.execute.cluster import Expected, Offer, find_scheduler, prepare_worker
+from elmlda.experiments.run_spec import find_anywhere
 from elmlda.machine import count_cores
 from elmlda.settings import DatasetRef
 

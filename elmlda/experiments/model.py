@@ -1,0 +1,124 @@
+"""A network or an ensemble to keep and use: trained on a data set's training part."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elmlda.datasets import Dataset
+from elmlda.execute.local import Local, execute
+from elmlda.experiments.network_experiment import require_possible
+from elmlda.experiments.options import DataOptions, LayerOptions, read_sizes
+from elmlda.experiments.progress import OpenProgress
+from elmlda.experiments.run_spec import Share
+from elmlda.networks.cost import (
+    Problem,
+    predict_peak_bytes,
+    predict_ridge_bytes,
+    predict_total_bytes,
+)
+from elmlda.networks.jobs import load_job_data
+from elmlda.networks.memory import require_room
+from elmlda.networks.model import Model, Recipe, TrainingJob, run_training
+from elmlda.networks.steps import HIDDEN_DTYPES, resolve_priors
+from elmlda.settings import DEFAULT_RIDGE, NetworkSettings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainModel(DataOptions, LayerOptions):
+    """What the model is to be: network i is network i of a sweep with the same seed."""
+
+    fanout: int = 10
+    hidden: int | None = None
+    """Hidden units instead of a fan-out."""
+    output: str = "lda"
+    """Output weights by LDA, with posteriors, or by the pseudo-inverse (pi)."""
+    n: int = 1
+    """Networks: more are an ensemble."""
+    combine: str = "mean"
+    ridge: float | None = DEFAULT_RIDGE
+    """None: chosen by generalised cross-validation."""
+
+    @property
+    def settings(self) -> NetworkSettings:
+        # What generalised cross-validation chooses is never 0.
+        options = {name: getattr(self, name) for name in NetworkSettings.__dataclass_fields__}
+        ridge = DEFAULT_RIDGE if self.ridge is None else self.ridge
+        return NetworkSettings(**options | {"ridge": ridge})
+
+    def load(self) -> Dataset:
+        """The data, kept for the jobs of this process."""
+        load_job_data.cache_clear()
+        return load_job_data(self.dataset_ref)
+
+    def n_hidden(self, dataset: Dataset) -> int:
+        return read_sizes(self.fanout, self.hidden, dataset.n_inputs)[0]
+
+    def check(self, dataset: Dataset, share: Share) -> None:
+        """Refuse, before the training, what cannot be or does not fit into memory."""
+        n_hidden = self.n_hidden(dataset)
+        require_possible(dataset, self.settings, n_hidden if self.output == "lda" else 0)
+        require_room(
+            n_hidden,
+            dataset.n_inputs,
+            share.chunk,
+            share.jobs,
+            lambda n_hidden, chunk, jobs: self._peak_bytes(dataset, n_hidden, chunk, jobs),
+        )
+
+    def train(self, dataset: Dataset, share: Share, progress: OpenProgress) -> Model:
+        """Train every network."""
+        jobs, networks = self._jobs(dataset, share), {}
+        with progress(len(jobs), 0) as bar:
+            for job, network in execute(run_training, jobs, Local(share.jobs)):
+                networks[job.recipe.seed.spawn_key] = network
+                bar.update()
+        names = None if dataset.feature_names is None else np.array(dataset.feature_names, object)
+        return Model(
+            tuple(networks[job.recipe.seed.spawn_key] for job in jobs),
+            _as_labels(dataset.classes),
+            self.combine if self.n > 1 else None,
+            dataset.image_shape,
+            names,
+            dataset.scaling,  # of samples that come later, which are not standardised
+        )
+
+    def _jobs(self, dataset: Dataset, share: Share) -> list[TrainingJob]:
+        settings = self.settings
+        settings = replace(settings, input_scale=settings.input_scale or dataset.input_scale)
+        counts = dataset.train.count_classes(dataset.n_classes)
+        priors = resolve_priors(self.priors, counts) if self.output == "lda" else None
+        seeds = (np.random.SeedSequence(self.seed, spawn_key=(i,)) for i in range(self.n))
+        shape = dataset.n_inputs, self.n_hidden(dataset), settings, dataset.image_shape
+        return [
+            TrainingJob(self.dataset_ref, Recipe(seed, *shape), self.ridge, priors, share.resources())
+            for seed in seeds
+        ]
+
+    def _peak_bytes(self, dataset: Dataset, n_hidden: int, chunk: int, jobs: int) -> int:
+        """Memory that the training takes at its peak, with the networks that are trained already."""
+        itemsize = HIDDEN_DTYPES[self.settings.precision]().itemsize
+        inputs = dataset.train.nbytes + dataset.test.nbytes
+        problem = Problem.of(dataset, (n_hidden,))
+        one = predict_peak_bytes(problem, chunk, itemsize, inputs)
+        needed = predict_total_bytes(one, inputs, jobs)
+        if self.ridge is None:
+            needed = max(needed, jobs * predict_ridge_bytes(problem, itemsize, inputs))
+        one_trained = n_hidden * (itemsize * dataset.n_inputs + 8 * dataset.n_classes)
+        return needed + (self.n - 1) * one_trained
+
+
+def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
+    """Whole numbers as numbers, so that an estimator's predictions compare with them."""
+    labels = np.array(classes)
+    with suppress(ValueError):
+        numbers = labels.astype(np.int64)
+        if tuple(map(str, numbers)) == classes:
+            return numbers
+    return labels
