@@ -94,7 +94,11 @@ def load_source(
     """
     path = _find_file(name, data_dir)
     if label is not None and not (path and is_csv(path)):
-        raise ElmldaError(f"{path or name or DEFAULT_NAME}: --label is for .csv files only.")
+        raise ElmldaError(
+            f"{path or name or DEFAULT_NAME}: not a .csv file, so there is no column to name.",
+            "Leave out {label}.",
+            label=None,
+        )
     if path is None:
         return _find_entry(name).load()
     if is_csv(path):
@@ -204,6 +208,8 @@ def _verify_file(path: Path, label: str | None) -> list[FileCheck]:
     try:
         source = load_csv(path, label) if is_csv(path) else load_npz(path)
     except ElmldaError as error:
+        if error.settings:  # the file may be sound: a setting is missing
+            raise
         return [FileCheck(path.name, path, None, None, None, False, str(error))]
     splits = [source.samples] if isinstance(source, Table) else [source.train, source.test]
     counts = " + ".join(f"{len(split.labels):,}" for split in splits)

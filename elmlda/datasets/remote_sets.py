@@ -157,8 +157,9 @@ class RemoteSet:
                 if bar is not None:
                     bar.close()
         raise ElmldaError(
-            f"{self.known.name}: {file.name} could not be fetched ({'; '.join(failures)}). Try again "
-            f"later or, if you have the files, elmlda data fetch {self.known.name} --from DIR."
+            f"{self.known.name}: {file.name} could not be fetched ({'; '.join(failures)}).",
+            "Try again later or, if you have the files, name their folder with {from_}.",
+            from_=None,
         )
 
     def _copy_from(self, source: Path) -> list[str]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
@@ -58,16 +55,15 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
         require_number("weight_range", self.weight_range, Real, 0)
         require_number("weight_norm", self.weight_norm, Real, 0)
         require_number("min_field", self.min_field, Integral, 1)
-        with said_in_python():
-            settings = NetworkSettings(
-                self.activation,
-                self.weight_range,
-                precision=self.precision,
-                ridge=self._ridge() or 0.0,
-                input_weights=self.input_weights,
-                weight_norm=self.weight_norm,
-                min_field=int(self.min_field),
-            )
+        settings = NetworkSettings(
+            self.activation,
+            self.weight_range,
+            precision=self.precision,
+            ridge=self._ridge() or 0.0,
+            input_weights=self.input_weights,
+            weight_norm=self.weight_norm,
+            min_field=int(self.min_field),
+        )
         return Recipe(seed, n_inputs, n_hidden, settings, self._image_shape(settings))
 
     def _image_shape(self, settings: NetworkSettings) -> tuple[int, int] | None:
@@ -290,18 +286,3 @@ def _as_plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return list(value) if isinstance(value, tuple) else value
-
-
-@contextmanager
-def said_in_python() -> Iterator[None]:
-    """What the command line calls --weight-range is a parameter here, and its errors ValueErrors."""
-    try:
-        yield
-    except ElmldaError as error:
-        message = re.sub(r"--ridge (\S+?)(?=[.)])(?!\.\d)", r"ridge=\1", str(error))
-        message = message.replace("--precision double", "precision='double'")
-        message = re.sub(r"--input-weights (\S+)(?=[ :])", r"input_weights='\1'", message)
-        message = message.replace("--min-field", "min_field").replace("min-field is", "min_field is")
-        message = message.replace("input-weights is", "input_weights is")
-        message = message.replace(" or --input-scale", "").replace("--weight-range", "weight_range")
-        raise ValueError(message.replace("weight-range is", "weight_range is")) from error

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import posteriors_of_choice
-from elmlda.estimators.base import ELMBase, RandomState, said_in_python, seed_sequence
+from elmlda.estimators.base import ELMBase, RandomState, seed_sequence
 from elmlda.networks.model import Model, Network, Trainer, begin_training
 from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, OUTPUTS
 
@@ -177,10 +177,9 @@ class ELMClassifier(ELMBase):
         recipe = self._recipe(seed_sequence(self.random_state))
         counts = np.bincount(labels)
         priors = self._priors(counts) if self.output == "lda" else None
-        with said_in_python():
-            self._trainer, network = begin_training(
-                recipe, inputs, labels, self._ridge(), priors, len(counts), self.batch_size
-            )
+        self._trainer, network = begin_training(
+            recipe, inputs, labels, self._ridge(), priors, len(counts), self.batch_size
+        )
         self._model, self.classes_ = self._make_model((network,), classes), classes
         return self
 
@@ -220,8 +219,7 @@ class ELMClassifier(ELMBase):
         if self._trainer is None:
             self._require_output()
             recipe = self._recipe(seed_sequence(self.random_state))
-            with said_in_python():
-                self._trainer = Trainer(recipe, len(known))
+            self._trainer = Trainer(recipe, len(known))
             self.classes_ = known
         self._is_stream = True
         self._trainer.add(inputs, np.searchsorted(known, found), self.batch_size)
@@ -296,8 +294,7 @@ class ELMClassifier(ELMBase):
             assert self._trainer is not None
             counts = self._trainer.statistics.class_counts
             priors = self._priors(counts) if self.output == "lda" else None
-            with said_in_python():
-                network = self._trainer.solve(self._ridge(), priors)
+            network = self._trainer.solve(self._ridge(), priors)
             self._model = self._make_model((network,), self.classes_)
         return self._model
 

@@ -186,7 +186,7 @@ def test_every_mirrors_fault_is_told_in_one_line(make, serve, away):
     assert result.stderr == (
         f"Error: tiny: {NAMES['train-images']} could not be fetched ({away}: no connection; "
         f"{missing}: answers 404 Not Found; {wrong}: what it sends does not have the checksum). "
-        "Try again later or, if you have the files, elmlda data fetch tiny --from DIR.\n"
+        "Try again later or, if you have the files, name their folder with --from.\n"
     )
     assert names_in(tiny.folder) == []  # no temporary file is left
     assert not tiny.info.is_here
