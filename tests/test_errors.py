@@ -90,6 +90,13 @@ def find_advice(source):
         for target in node.targets
         if isinstance(target, ast.Name)
     }
+    parameters = {  # where a function hands on the advice that it has been given
+        id(name)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and function.name in PASS_ADVICE_ON
+        for name in ast.walk(function)
+        if isinstance(name, ast.Name) and name.id == "advice"
+    }
     names = {kind.__name__ for kind in KINDS}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -101,7 +108,7 @@ def find_advice(source):
             advice = node.args[place] if len(node.args) > place else keywords.get("advice")
             for one in [advice.body, advice.orelse] if isinstance(advice, ast.IfExp) else [advice]:
                 found = constants.get(one.id, one) if isinstance(one, ast.Name) else one
-                if found is not None and not (isinstance(found, ast.Name) and found.id == "advice"):
+                if found is not None and id(found) not in parameters:
                     template = found.value if isinstance(found, ast.Constant) else None
                     yield node.lineno, template, passed_on or keywords.keys()
 
@@ -149,6 +156,7 @@ def test_only_the_command_line_names_options(path):
         "raise errors.ElmldaValueError('no.', 'Add {ridge}.' if few else 'Use {out}.', ridge=1)",
         "raise LostPrecisionError('no.', f'Look at {path}.')",
         "raise LostPrecisionError('no.', advice='Look at ' + path)",
+        "raise LostPrecisionError('no.', advice)",
         "raise TooLargeError('no.', ADVICE)\nADVICE = 'Add {ridge}.'",
         "write_atomically(path, content, 'Add {ridge}.')",
     ],

@@ -59,6 +59,16 @@ def explain_refusal(path: Path, advice: str = RESUMES) -> Iterator[None]:
         ) from error
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ElmldaError(
+            f"{folder}: cannot be made: {error.strerror or error}.", "Use another {out}.", out=None
+        ) from error
+
+
 def sync_folder(folder: Path) -> None:
     """Have the folder's own entries on disk: the names of its files."""
     descriptor = os.open(folder, os.O_RDONLY)
