@@ -10,11 +10,12 @@ from typing import Protocol
 
 from elmlda.datasets.csv_file import load_csv
 from elmlda.datasets.dataset import Dataset, FileCheck, Table
+from elmlda.datasets.download import ProgressBar
 from elmlda.datasets.folds import split_table
 from elmlda.datasets.idx_folder import load_idx_folder, verify_idx_folder
 from elmlda.datasets.info import DatasetInfo
 from elmlda.datasets.npz_file import load_npz
-from elmlda.datasets.remote_sets import REMOTE_SETS, ProgressBar, RemoteSet
+from elmlda.datasets.remote_sets import REMOTE_SETS, RemoteSet
 from elmlda.datasets.text_sets import TEXT_SETS
 from elmlda.errors import ElmldaError
 

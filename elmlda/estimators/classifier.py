@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import posteriors_of_choice
-from elmlda.estimators.base import ELMBase, RandomState, seed_sequence
+from elmlda.estimators.base import ELMBase
+from elmlda.estimators.validation import RandomState, known_classes, seed_sequence
 from elmlda.networks.model import Model, Network, Trainer, begin_training
 from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, OUTPUTS
 
@@ -212,7 +213,7 @@ class ELMClassifier(ELMBase):
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         inputs, found = self._read_labelled(X, y, reset=first)
-        known = _known_classes(classes, None if first else self.classes_)
+        known = known_classes(classes, None if first else self.classes_)
         strange = np.setdiff1d(found, known)
         if len(strange):
             raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
@@ -338,16 +339,3 @@ class ELMClassifier(ELMBase):
     @property
     def precision_(self) -> str:
         return self._network.recipe.precision
-
-
-def _known_classes(given: ArrayLike | None, before: NDArray[Any] | None) -> NDArray[Any]:
-    """The classes that a stream has, from this call's `classes` or the first one's."""
-    if given is None:
-        assert before is not None
-        return before
-    known: NDArray[Any] = np.unique(np.asarray(given))
-    if before is not None and not np.array_equal(known, before):
-        raise ValueError(f"classes is {given!r}, on the first call it was {before.tolist()}.")
-    if len(known) < 2:
-        raise ValueError(f"classes is {given!r}: a classifier needs two classes or more.")
-    return known

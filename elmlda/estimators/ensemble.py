@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
 
 from elmlda.core.arrays import FloatArray
-from elmlda.estimators.base import ELMBase, RandomState, require_number, seed_sequence
+from elmlda.estimators.base import ELMBase
 from elmlda.estimators.classifier import ELMClassifier
+from elmlda.estimators.validation import RandomState, require_number, seed_sequence
 from elmlda.networks.model import Model, train_network
 from elmlda.settings import COMBINATIONS, DEFAULT_CHUNK, DEFAULT_RIDGE
 
