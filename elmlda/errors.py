@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from os import PathLike
 
-PYTHON_NAMES = {"out": "folder", "fanout": "fanouts"}
+PYTHON_NAMES = {"out": "folder", "fanout": "fanouts", "from_": "source"}
 """Where an argument is not called what the option is."""
 
 
@@ -23,9 +23,11 @@ class ElmldaError(Exception):
         What is wrong, in words that fit the command line and Python alike. Never formatted, so that
         it may have any file's name in it.
     advice : str
-        What to do, with settings in braces: "Add {ridge}, or use {out} for a new run."
+        What to do, with settings in braces: "Add {ridge}, or use {out} for a new run." Empty braces
+        are all the settings: "At most {} would fit." has "--hidden 500 or --jobs 2".
     **settings : object
-        The settings' values; None to name the setting alone.
+        The settings' values; None to name the setting alone. What is a word of Python's has an
+        underscore after it: `from_`.
     """
 
     def __init__(self, fact: str, advice: str = "", **settings: object) -> None:
@@ -42,7 +44,7 @@ class ElmldaError(Exception):
 
     def _word(self, word: Callable[[str, object], str]) -> str:
         words = {name: word(name, value) for name, value in self.settings.items()}
-        return f"{self.fact} {self.advice.format(**words)}".strip()
+        return f"{self.fact} {self.advice.format(' or '.join(words.values()), **words)}".strip()
 
 
 class ElmldaValueError(ElmldaError, ValueError):
@@ -50,7 +52,7 @@ class ElmldaValueError(ElmldaError, ValueError):
 
 
 def _as_option(name: str, value: object) -> str:
-    option = f"--{name.replace('_', '-')}"
+    option = f"--{name.rstrip('_').replace('_', '-')}"
     return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 

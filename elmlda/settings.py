@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaValueError
 
 ACTIVATION_NAMES = ("tanh", "logistic", "relu", "softsign", "sine")
 PRECISIONS = ("mixed", "double")
@@ -48,14 +48,14 @@ class NetworkSettings:
     def __post_init__(self) -> None:
         _one_of("activation", self.activation, ACTIVATION_NAMES)
         _one_of("precision", self.precision, PRECISIONS)
-        _one_of("input-weights", self.input_weights, INPUT_WEIGHTS)
-        _positive("weight-range", self.weight_range)
-        _positive("weight-norm", self.weight_norm)
-        _positive("min-field", self.min_field)
+        _one_of("the scheme of input weights", self.input_weights, INPUT_WEIGHTS)
+        _positive("weight range", self.weight_range)
+        _positive("weight norm", self.weight_norm)
+        _positive("min field", self.min_field)
         if self.input_scale is not None:
-            _positive("input-scale", self.input_scale)
+            _positive("input scale", self.input_scale)
         if not (math.isfinite(self.ridge) and self.ridge >= 0):
-            raise ElmldaError(f"ridge is {self.ridge}: expected a number that is not negative.")
+            raise ElmldaValueError(f"ridge is {self.ridge}: expected a number that is not negative.")
         if self.priors not in ("uniform", "frequencies"):
             parse_priors(self.priors)
 
@@ -142,23 +142,27 @@ def parse_priors(text: str) -> tuple[float, ...]:
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ElmldaError(
+        raise ElmldaValueError(
             f"priors are '{text}': expected uniform, frequencies, or one number a class with "
             "commas, such as 0.2,0.3,0.5."
         ) from None
     if not all(math.isfinite(value) and value > 0 for value in values):
-        raise ElmldaError(f"priors are '{text}': each must be a number above zero.")
+        raise ElmldaValueError(f"priors are '{text}': each must be a number above zero.")
     scaled = tuple(value / sum(values) for value in values)
     if not all(scaled):
-        raise ElmldaError(f"priors are '{text}': too far apart, or too large, to be scaled to one.")
+        raise ElmldaValueError(
+            f"priors are '{text}': too far apart, or too large, to be scaled to one."
+        )
     return scaled
 
 
 def _one_of(what: str, found: str, expected: tuple[str, ...]) -> None:
     if found not in expected:
-        raise ElmldaError(f"{what} is '{found}': expected one of {', '.join(expected)}.")
+        raise ElmldaValueError(f"{what} is '{found}': expected one of {', '.join(expected)}.")
 
 
 def _positive(what: str, found: float) -> None:
     if not 0 < found <= LARGEST:
-        raise ElmldaError(f"{what} is {found}: expected a number above zero and up to {LARGEST:g}.")
+        raise ElmldaValueError(
+            f"{what} is {found}: expected a number above zero and up to {LARGEST:g}."
+        )

@@ -9,8 +9,7 @@ import pytest
 from processes import unmeasured
 
 from elmlda import machine
-from elmlda.bench.benchmark import measure_peak_bytes
-from elmlda.machine import available_memory, count_cores, held_memory
+from elmlda.machine import available_memory, count_cores, held_memory, measure_peak_bytes
 
 GB = 10**9
 MORE = 1 << 60
@@ -170,6 +169,20 @@ def test_without_proc(monkeypatch):
     assert machine._cpu_name()
     assert machine._system_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert measure_peak_bytes() == pytest.approx(peak, rel=0.1)
+
+
+def test_peak_memory_is_of_this_process():
+    # The system does not count every page at once, and a process inherits ru_maxrss.
+    peak = measure_peak_bytes()
+    assert 1 << 24 < peak < 1.1 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_peak_memory_without_proc(monkeypatch):
+    def missing(*args, **kwargs):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", missing)
+    assert measure_peak_bytes() == resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 # Real limits

@@ -26,7 +26,7 @@ LIBRARY_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PeerTask:
     """What every peer is given before its time starts."""
 
     train_inputs: FloatArray
@@ -73,7 +73,7 @@ class Task:
         return len(self.train_inputs) * n_hidden * self.train_inputs.itemsize
 
 
-def predict_by_hpelm(task: Task, input_weights: FloatArray) -> IntArray:
+def predict_by_hpelm(task: PeerTask, input_weights: FloatArray) -> IntArray:
     """PI-ELM by hpelm, the toolbox for ELMs: batches, syrk and posv in the hidden precision."""
     from hpelm import ELM
 
@@ -85,7 +85,7 @@ def predict_by_hpelm(task: Task, input_weights: FloatArray) -> IntArray:
     return np.asarray(elm.predict(task.test_inputs).argmax(axis=1))
 
 
-def predict_by_ridge(task: Task, input_weights: FloatArray) -> IntArray:
+def predict_by_ridge(task: PeerTask, input_weights: FloatArray) -> IntArray:
     """PI-ELM by scikit-learn's normal equations.
 
     RidgeClassifier's targets are ±1. With T of Eq. (4) they are 2T - 1, so the scores are twice PI's
@@ -98,7 +98,7 @@ def predict_by_ridge(task: Task, input_weights: FloatArray) -> IntArray:
     return np.asarray(model.predict(task.hidden(task.test_inputs, input_weights)))
 
 
-def predict_by_lda(task: Task, input_weights: FloatArray) -> IntArray:
+def predict_by_lda(task: PeerTask, input_weights: FloatArray) -> IntArray:
     """LDA-ELM by scikit-learn; its priors are the class frequencies, and Σ is then Eq. (12)'s."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -107,7 +107,7 @@ def predict_by_lda(task: Task, input_weights: FloatArray) -> IntArray:
     return np.asarray(model.predict(task.hidden(task.test_inputs, input_weights)))
 
 
-def predict_by_pinv(task: Task, input_weights: FloatArray) -> IntArray:
+def predict_by_pinv(task: PeerTask, input_weights: FloatArray) -> IntArray:
     """PI-ELM as Eq. (5) is written: the pseudo-inverse of the hidden outputs, times the targets."""
     inverse = np.linalg.pinv(task.hidden(task.train_inputs, input_weights))
     output_weights = inverse @ task.targets
@@ -115,26 +115,26 @@ def predict_by_pinv(task: Task, input_weights: FloatArray) -> IntArray:
     return np.asarray(scores.argmax(axis=1))
 
 
-def _hpelm_bytes(task: Task, n_hidden: int) -> int:
+def _hpelm_bytes(task: PeerTask, n_hidden: int) -> int:
     itemsize = task.train_inputs.itemsize
     rows = max(min(task.chunk, len(task.train_inputs)), len(task.test_inputs))
     # HH with the copy that each batch makes; hidden outputs with those before bias and tanh.
     return itemsize * (3 * n_hidden**2 + 3 * rows * n_hidden)
 
 
-def _ridge_bytes(task: Task, n_hidden: int) -> int:
+def _ridge_bytes(task: PeerTask, n_hidden: int) -> int:
     # Hidden outputs, a copy (copy_X) and one scaled by the sample weights, all ones.
     return 3 * task.hidden_bytes(n_hidden) + 3 * task.train_inputs.itemsize * n_hidden**2
 
 
-def _lda_bytes(task: Task, n_hidden: int) -> int:
+def _lda_bytes(task: PeerTask, n_hidden: int) -> int:
     # np.cov works in float64 on a class's samples, with two copies; lstsq copies Σ.
     largest = int(np.bincount(task.train_labels).max())
     one_class = (task.train_inputs.itemsize + 3 * 8) * largest * n_hidden
     return task.hidden_bytes(n_hidden) + one_class + 5 * 8 * n_hidden**2
 
 
-def _pinv_bytes(task: Task, n_hidden: int) -> int:
+def _pinv_bytes(task: PeerTask, n_hidden: int) -> int:
     # The singular value decomposition is in float64 whatever it is given.
     return 2 * task.hidden_bytes(n_hidden) + 4 * 8 * len(task.train_inputs) * n_hidden
 
@@ -149,9 +149,9 @@ class Peer:
     """What is called, for readers."""
     distribution: str
     module: str
-    predict: Callable[[Task, FloatArray], IntArray]
-    """Task and input weights (n_inputs × n_hidden) in, the test samples' classes out."""
-    needed_bytes: Callable[[Task, int], int]
+    predict: Callable[[PeerTask, FloatArray], IntArray]
+    """PeerTask and input weights (n_inputs × n_hidden) in, the test samples' classes out."""
+    needed_bytes: Callable[[PeerTask, int], int]
     """Memory that it takes with so many hidden units, beside the task."""
     activations: tuple[str, ...] = ACTIVATION_NAMES
 
@@ -200,7 +200,7 @@ def why_absent(name: str, activation: str) -> str | None:
     return None
 
 
-def why_too_large(name: str, task: Task, n_hidden: int) -> str | None:
+def why_too_large(name: str, task: PeerTask, n_hidden: int) -> str | None:
     """Why a peer cannot be run with so many hidden units, None if its memory is there."""
     needed = LIBRARY_BYTES + PEERS[name].needed_bytes(task, n_hidden)
     available = available_memory()

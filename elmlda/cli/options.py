@@ -161,7 +161,9 @@ def _option(key: str) -> str:
     return key.replace("-", "_")
 
 
-def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """One decorator of several, in the order in which the help has them."""
+
     def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
@@ -180,7 +182,7 @@ fanout_option = click.option(
 
 repeats_type = click.IntRange(1, MOST_REPEATS)
 
-data_options = _together(
+data_options = together(
     click.option(
         "--dataset",
         metavar="NAME|FILE",
@@ -196,7 +198,7 @@ data_options = _together(
     ),
 )
 
-unit_options = _together(
+unit_options = together(
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root seed."),
     click.option(
         "--activation",
@@ -228,7 +230,7 @@ scheme_option = click.option(
     "receptive-field: in a random rectangle of the image only.",
 )
 
-layer_options = _together(
+layer_options = together(
     unit_options,
     scheme_option,
     click.option(
@@ -247,7 +249,7 @@ layer_options = _together(
     ),
 )
 
-output_options = _together(
+output_options = together(
     click.option(
         "--priors",
         default="uniform",
@@ -263,7 +265,7 @@ output_options = _together(
     ),
 )
 
-network_options = _together(
+network_options = together(
     data_options,
     click.option(
         "--design",
@@ -279,7 +281,7 @@ network_options = _together(
     output_options,
 )
 
-one_network_options = _together(
+one_network_options = together(
     click.option(
         "--threads",
         type=click.IntRange(1, 1024),
@@ -295,7 +297,7 @@ one_network_options = _together(
     ),
 )
 
-resource_options = _together(
+resource_options = together(
     click.option(
         "--jobs",
         type=click.IntRange(1, 1024),
@@ -325,7 +327,7 @@ config_option = click.option(
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
-run_options = _together(
+run_options = together(
     click.option(
         "--out",
         type=click.Path(path_type=Path),

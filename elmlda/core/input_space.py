@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elmlda.core.arrays import IntArray, Rows
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaValueError
 from elmlda.settings import NetworkSettings
 
 
@@ -26,18 +26,22 @@ class InputSpace:
         if not settings.has_fields:
             return
         if self.image_shape is None:
-            raise ElmldaError(
-                f"--input-weights {settings.input_weights} needs images, and these samples have no "
-                "rows and columns of pixels: use uniform or constrained."
+            raise ElmldaValueError(
+                f"{settings.input_weights} input weights need images, and these samples have no rows "
+                "and columns of pixels.",
+                "Use uniform or constrained ones ({input_weights}).",
+                input_weights=None,
             )
         rows, columns = self.image_shape
         if rows * columns != self.n_inputs:
-            raise ElmldaError(
+            raise ElmldaValueError(
                 f"images of {rows} × {columns} have {rows * columns} pixels, the samples have "
                 f"{self.n_inputs} inputs."
             )
         if settings.min_field > self.n_inputs:
-            raise ElmldaError(
-                f"min-field is {settings.min_field}: expected no more than the {self.n_inputs} "
-                "pixels of an image."
+            raise ElmldaValueError(
+                f"the smallest receptive field has {settings.min_field} pixels, an image "
+                f"{self.n_inputs}.",
+                "Lower {min_field}.",
+                min_field=None,
             )

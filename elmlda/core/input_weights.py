@@ -18,7 +18,7 @@ import numpy as np
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.hidden import draw_input_weights
 from elmlda.core.input_space import InputSpace
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaValueError
 from elmlda.settings import NetworkSettings
 
 FEW_TRIES = 20
@@ -47,8 +47,8 @@ def draw_weights(
         return draw_input_weights(rng, space.n_inputs, n_hidden, settings.weight_range, dtype)
     space.require(settings)
     if settings.is_constrained and space.samples is None:
-        raise ElmldaError(
-            f"--input-weights {settings.input_weights} needs the training samples all at once."
+        raise ElmldaValueError(
+            f"{settings.input_weights} input weights need the training samples all at once."
         )
     by_unit = np.zeros((n_hidden, space.n_inputs), dtype)
     for weights in by_unit:
@@ -68,9 +68,12 @@ def _draw_unit(
             values = rng.uniform(-1.0, 1.0, len(inputs))
         if values.any():
             return inputs, values
-    raise ElmldaError(
-        f"--input-weights {settings.input_weights}: no two training samples of different classes "
-        f"differ in a field, {MOST_TRIES:,} times. Use larger fields (--min-field), or uniform weights."
+    raise ElmldaValueError(
+        f"{settings.input_weights} input weights: no two training samples of different classes differ "
+        f"in a field, {MOST_TRIES:,} times.",
+        "Use larger fields ({min_field}), or {input_weights}.",
+        min_field=None,
+        input_weights="uniform",
     )
 
 
@@ -117,4 +120,4 @@ def _draw_difference(rng: np.random.Generator, space: InputSpace) -> FloatArray:
         if space.labels[one] != space.labels[other]:
             first, second = (space.samples[i : i + 1][0].astype(np.float64) for i in (one, other))
             return np.asarray(first - second)
-    raise ElmldaError("constrained input weights need training samples of two classes or more.")
+    raise ElmldaValueError("constrained input weights need training samples of two classes or more.")

@@ -80,7 +80,7 @@ def choose_ridge(statistics: Statistics) -> float:
     at = int(np.argmin([spectrum.gcv(10**exponent) for exponent in grid]))
     if at == 0 and statistics.gram.dtype == np.float32:
         raise LostPrecisionError(
-            "the best ridge may lie below float32's rounding. Use --precision double."
+            "the best ridge may lie below float32's rounding.", "Use {precision}.", precision="double"
         )
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
     found = minimize_scalar(

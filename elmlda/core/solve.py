@@ -29,18 +29,20 @@ from elmlda.core.blas import multiply, solve_lower
 from elmlda.core.factor import copy_in_double, factorise, is_nearly_singular, rounding_tolerance
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaValueError
+
+SMALLER = "Use a smaller {weight_range} or smaller inputs."
 
 
 class RankWarning(UserWarning):
     """The Gram matrix is singular; PI-ELM is the Moore-Penrose solution of lower rank."""
 
 
-class SingularCovarianceError(ElmldaError, ValueError):
+class SingularCovarianceError(ElmldaValueError):
     """LDA's Σ has no inverse."""
 
 
-class LostPrecisionError(ElmldaError, ValueError):
+class LostPrecisionError(ElmldaValueError):
     """A float32 Gram matrix is too inaccurate for its own factorisation."""
 
 
@@ -133,9 +135,10 @@ def require_finite_scores(scores: FloatArray) -> None:
     """Refuse scores (n_samples × …) among which the highest would be a matter of chance."""
     bad = np.flatnonzero(~np.isfinite(scores).reshape(len(scores), -1).all(axis=1))
     if len(bad):
-        raise ElmldaError(
-            f"sample {bad[0]} has inputs that give hidden outputs or scores too large for float64. "
-            "Use a smaller --weight-range or --input-scale."
+        raise ElmldaValueError(
+            f"sample {bad[0]} has inputs that give hidden outputs or scores too large for float64.",
+            SMALLER,
+            weight_range=None,
         )
 
 
@@ -173,7 +176,9 @@ def solve_pi(
     if n_sound_sizes < len(sizes) and dtype == np.float32:
         raise LostPrecisionError(
             f"some of {statistics.n_hidden} hidden units depend on the units before them to within "
-            "float32's rounding. Use --precision double."
+            "float32's rounding.",
+            "Use {precision}.",
+            precision="double",
         )
     ranks = list(sizes)
     with watch.part("solve"):
@@ -194,8 +199,9 @@ def require_finite_gram(gram: FloatArray) -> None:
     bad = np.flatnonzero(~np.isfinite(np.einsum("ii->i", gram)))
     if len(bad):
         problem = f"hidden unit {bad[0] + 1} of {len(gram)} has outputs too large for {gram.dtype}."
-        kind = LostPrecisionError if gram.dtype == np.float32 else ElmldaError
-        raise kind(f"{problem} Use a smaller --weight-range or --input-scale.")
+        if gram.dtype == np.float32:
+            raise LostPrecisionError(problem, "Use {precision}.", precision="double")
+        raise ElmldaValueError(problem, SMALLER, weight_range=None)
 
 
 def _substitute(
@@ -257,7 +263,7 @@ def require_every_class(class_counts: IntArray) -> None:
     """Refuse training data that lack a class."""
     if not class_counts.all():
         empty = ", ".join(str(n) for n in np.flatnonzero(class_counts == 0))
-        raise ElmldaError(f"no training sample of class {empty}: LDA needs every class's mean.")
+        raise ElmldaValueError(f"no training sample of class {empty}: LDA needs every class's mean.")
 
 
 def _check_covariance(size: int, rank: int, explained: FloatArray, counts: FloatArray) -> None:
@@ -269,12 +275,16 @@ def _check_covariance(size: int, rank: int, explained: FloatArray, counts: Float
     if size >= n_samples:
         raise SingularCovarianceError(
             "LDA needs more training samples than hidden units or a ridge: "
-            f"{n_samples} samples, {size} hidden units. Add --ridge 1e-3."
+            f"{n_samples} samples, {size} hidden units.",
+            "Add {ridge}.",
+            ridge="1e-3",
         )
     if rank < size:
         cause = f"{size} hidden units have rank {rank} (dead or repeated units)"
     else:
         cause = f"some combination of {size} hidden units is the same for all samples of a class"
     raise SingularCovarianceError(
-        f"LDA's covariance is singular: {cause}. Use fewer hidden units or add a ridge (--ridge 1e-3)."
+        f"LDA's covariance is singular: {cause}.",
+        "Use fewer hidden units or add a ridge ({ridge}).",
+        ridge="1e-3",
     )

@@ -10,11 +10,12 @@ from typing import Protocol
 
 from elmlda.datasets.csv_file import load_csv
 from elmlda.datasets.dataset import Dataset, FileCheck, Table
+from elmlda.datasets.download import ProgressBar
 from elmlda.datasets.folds import split_table
 from elmlda.datasets.idx_folder import load_idx_folder, verify_idx_folder
 from elmlda.datasets.info import DatasetInfo
 from elmlda.datasets.npz_file import load_npz
-from elmlda.datasets.remote_sets import REMOTE_SETS, ProgressBar, RemoteSet
+from elmlda.datasets.remote_sets import REMOTE_SETS, RemoteSet
 from elmlda.datasets.text_sets import TEXT_SETS
 from elmlda.errors import ElmldaError
 
@@ -94,7 +95,11 @@ def load_source(
     """
     path = _find_file(name, data_dir)
     if label is not None and not (path and is_csv(path)):
-        raise ElmldaError(f"{path or name or DEFAULT_NAME}: --label is for .csv files only.")
+        raise ElmldaError(
+            f"{path or name or DEFAULT_NAME}: not a .csv file, so there is no column to name.",
+            "Leave out {label}.",
+            label=None,
+        )
     if path is None:
         return _find_entry(name).load()
     if is_csv(path):
@@ -204,6 +209,8 @@ def _verify_file(path: Path, label: str | None) -> list[FileCheck]:
     try:
         source = load_csv(path, label) if is_csv(path) else load_npz(path)
     except ElmldaError as error:
+        if error.settings:  # the file may be sound: a setting is missing
+            raise
         return [FileCheck(path.name, path, None, None, None, False, str(error))]
     splits = [source.samples] if isinstance(source, Table) else [source.train, source.test]
     counts = " + ".join(f"{len(split.labels):,}" for split in splits)

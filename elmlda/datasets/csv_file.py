@@ -119,16 +119,18 @@ class CsvFile:
         return cls(path, text, sha256, delimiter, tuple(first))
 
     def find_label(self, label: str | None) -> int:
-        columns = f"columns: {join_words(self.names)}"
+        columns = join_words(self.names)
         if label is None:
             raise ElmldaError(
-                f"{self.path}: which column has the class? Add --label COLUMN; {columns}."
+                f"{self.path}: which column has the class: {columns}?",
+                "Name it with {label}.",
+                label=None,
             )
         if label not in self.names:
             by_lower = {name.lower(): name for name in self.names}
             close = difflib.get_close_matches(label.lower(), by_lower, n=1)
             hint = f"Did you mean '{by_lower[close[0]]}'? " if close else ""
-            raise ElmldaError(f"{self.path}: no column '{label}'. {hint}It has the {columns}.")
+            raise ElmldaError(f"{self.path}: no column '{label}'. {hint}It has the columns: {columns}.")
         return self.names.index(label)
 
     def read_columns(

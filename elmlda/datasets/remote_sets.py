@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from elmlda.datasets.content import explain_reading
 from elmlda.datasets.dataset import Dataset, FileCheck
+from elmlda.datasets.download import (
+    ProgressBar,
+    RemoteFile,
+    copy_whole,
+    download,
+    explain_storing,
+    find_data_folder,
+)
 from elmlda.datasets.idx import read_idx_file
 from elmlda.datasets.idx_folder import (
     PARTS,
@@ -24,33 +27,6 @@ from elmlda.datasets.idx_folder import (
 )
 from elmlda.datasets.info import DatasetInfo
 from elmlda.errors import ElmldaError
-
-FOLDER_VARIABLE = "ELMLDA_DATA"
-CONNECT_SECONDS, READ_SECONDS = 10, 30
-CHUNK_BYTES = 1 << 16
-
-ProgressBar = Callable[[str], Any]
-"""File name -> an object with `total`, `update`, `reset` and `close`, such as tqdm's; not false."""
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file as mirrors have it.
-
-    Attributes
-    ----------
-    name : str
-        The same on every mirror.
-    sha256 : str
-        Of the file as mirrors send it, compressed.
-    content_sha256 : str or None
-        Of its content after decompression: what a copy with another gzip header has too. None if
-        it is not known.
-    """
-
-    name: str
-    sha256: str
-    content_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +90,7 @@ class RemoteSet:
             If no mirror gives a file, the folder has others, or they can't be stored. What was here
             before is untouched, and what arrived whole stays.
         """
-        with _explain_storing(self.folder):
+        with explain_storing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         if source is not None:
             return self._copy_from(source)
@@ -123,43 +99,9 @@ class RemoteSet:
             if self._has(part):
                 lines.append(f"{file.name}: already here")
                 continue
-            mirror = self._download(file, progress)
+            mirror = download(self.known.name, file, self.mirrors, self.folder, progress)
             lines.append(f"{file.name}: fetched from {mirror}")
         return lines
-
-    def _download(self, file: RemoteFile, progress: ProgressBar | None) -> str:
-        """Try the mirrors in turn; return the one that gave the file."""
-        import pooch
-        from requests.exceptions import RequestException
-
-        failures = []
-        for mirror in self.mirrors:
-            bar = progress(file.name) if progress else None
-            downloader = pooch.HTTPDownloader(
-                progressbar=bar or False,
-                chunk_size=CHUNK_BYTES,
-                timeout=(CONNECT_SECONDS, READ_SECONDS),
-            )
-            try:
-                with _explain_storing(self.folder), _quiet_pooch():
-                    # Into a temporary file, which is moved here if it has the checksum.
-                    pooch.retrieve(
-                        mirror + file.name,
-                        known_hash=f"sha256:{file.sha256}",
-                        fname=file.name,
-                        path=self.folder,
-                        downloader=downloader,
-                    )
-                return mirror
-            except (RequestException, ValueError) as error:
-                failures.append(f"{mirror}: {_explain_failure(error)}")
-            finally:
-                if bar is not None:
-                    bar.close()
-        raise ElmldaError(
-            f"{self.known.name}: {file.name} could not be fetched ({'; '.join(failures)}). Try again "
-            f"later or, if you have the files, elmlda data fetch {self.known.name} --from DIR."
-        )
 
     def _copy_from(self, source: Path) -> list[str]:
         found = find_files(source)
@@ -170,8 +112,8 @@ class RemoteSet:
         for part, path in paths.items():
             is_gzip = path.suffix == ".gz"
             name = self.files[part].name if is_gzip else self.files[part].name.removesuffix(".gz")
-            with _explain_storing(self.folder):
-                _copy_whole(path, self.folder / name)
+            with explain_storing(self.folder):
+                copy_whole(path, self.folder / name)
                 if is_gzip:  # a raw file beside it would be read instead
                     (self.folder / name.removesuffix(".gz")).unlink(missing_ok=True)
             lines.append(f"{name}: copied from {path}")
@@ -231,77 +173,9 @@ class RemoteSet:
         return replace(by_file, n_bytes=check.n_bytes, message=message)
 
 
-def find_data_folder() -> Path:
-    """The folder of what was fetched: $ELMLDA_DATA, else the user's cache."""
-    if folder := os.environ.get(FOLDER_VARIABLE):
-        return Path(folder).expanduser()
-    import pooch  # not at the top: it takes as long to import as `elmlda --help` takes to answer
-
-    return Path(pooch.os_cache("elmlda"))
-
-
 def _hash_file(path: Path) -> str:
     with explain_reading(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _copy_whole(source: Path, target: Path) -> None:
-    """Copy beside the target and move it there, so that it is never half."""
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".elmlda-")
-    try:
-        with os.fdopen(descriptor, "wb") as out, source.open("rb") as file:
-            shutil.copyfileobj(file, out)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-@contextlib.contextmanager
-def _explain_storing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        from requests.exceptions import RequestException
-
-        if isinstance(error, RequestException):  # they are OSErrors too, but of the network
-            raise
-        raise ElmldaError(
-            f"{folder}: cannot be written: {error.strerror or error}. "
-            f"Set {FOLDER_VARIABLE} to a folder that can."
-        ) from error
-
-
-@contextlib.contextmanager
-def _quiet_pooch() -> Iterator[None]:
-    """The command line says what was done; pooch need not."""
-    import pooch
-
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("ERROR")
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-def _explain_failure(error: Exception) -> str:
-    """Why a mirror did not give a file, in a few words."""
-    from requests import exceptions
-
-    if isinstance(error, exceptions.HTTPError) and error.response is not None:
-        return f"answers {error.response.status_code} {error.response.reason}"
-    if isinstance(error, exceptions.Timeout):
-        return "no answer in time"
-    if isinstance(error, exceptions.SSLError):
-        return "its certificate is not trusted"
-    if isinstance(error, exceptions.ConnectionError):
-        return "no connection"
-    if isinstance(error, exceptions.RequestException):
-        return f"the download broke off ({type(error).__name__})"
-    return "what it sends does not have the checksum"
 
 
 def _name_files(sha256: tuple[str, ...], content: tuple[str | None, ...]) -> dict[str, RemoteFile]:

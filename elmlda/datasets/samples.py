@@ -115,8 +115,9 @@ def _choose_key(path: Path, keys: Sequence[str], key: str | None) -> str:
     if key is None and len(keys) == 1:
         return keys[0]
     if key is None or key not in keys:
-        found = f"no array '{key}'" if key else f"{len(keys)} arrays"
-        raise ElmldaError(f"{path}: {found}. Choose one with --key: {', '.join(keys) or 'none'}.")
+        names = ", ".join(keys) or "none"
+        found = f"no array '{key}', but {names}" if key else f"{len(keys)} arrays: {names}"
+        raise ElmldaError(f"{path}: {found}.", "Choose one with {key}.", key=None)
     return key
 
 
@@ -127,8 +128,9 @@ def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
         return _read_features(file, reading.feature_names, kept)
     if len(kept) != reading.n_inputs:
         raise ElmldaError(
-            f"{path}: {len(kept):,} columns, the model takes {reading.n_inputs:,}. "
-            "Use --drop for columns that are no inputs, such as labels."
+            f"{path}: {len(kept):,} columns, the model takes {reading.n_inputs:,}.",
+            "Use {drop} for columns that are no inputs, such as labels.",
+            drop=None,
         )
     numbers = _read_numbers(file, kept, {})
     return np.column_stack([numbers[i] for i in kept])

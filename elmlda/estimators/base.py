@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
@@ -14,20 +11,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from elmlda.core.arrays import FloatArray, IntArray, RealArray, Rows
+from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.errors import ElmldaError
+from elmlda.estimators.validation import as_rows, require_number
 from elmlda.networks.model import Model, Network, Recipe
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
 from elmlda.networks.steps import resolve_priors
 from elmlda.settings import NetworkSettings
-
-RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
 
 class ELMBase(ClassifierMixin, BaseEstimator, ABC):
@@ -58,16 +53,15 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
         require_number("weight_range", self.weight_range, Real, 0)
         require_number("weight_norm", self.weight_norm, Real, 0)
         require_number("min_field", self.min_field, Integral, 1)
-        with said_in_python():
-            settings = NetworkSettings(
-                self.activation,
-                self.weight_range,
-                precision=self.precision,
-                ridge=self._ridge() or 0.0,
-                input_weights=self.input_weights,
-                weight_norm=self.weight_norm,
-                min_field=int(self.min_field),
-            )
+        settings = NetworkSettings(
+            self.activation,
+            self.weight_range,
+            precision=self.precision,
+            ridge=self._ridge() or 0.0,
+            input_weights=self.input_weights,
+            weight_norm=self.weight_norm,
+            min_field=int(self.min_field),
+        )
         return Recipe(seed, n_inputs, n_hidden, settings, self._image_shape(settings))
 
     def _image_shape(self, settings: NetworkSettings) -> tuple[int, int] | None:
@@ -108,7 +102,7 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_samples(self, X: Any) -> Rows:
         check_is_fitted(self)
-        return _as_rows(validate_data(self, X, dtype="numeric", accept_sparse="csr", reset=False))
+        return as_rows(validate_data(self, X, dtype="numeric", accept_sparse="csr", reset=False))
 
     def _read_labelled(self, X: Any, y: Any, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
         if y is None:
@@ -117,7 +111,7 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
             )
         inputs, y = validate_data(self, X, y, dtype="numeric", accept_sparse="csr", reset=reset)
         check_classification_targets(y)
-        return _as_rows(inputs), column_or_1d(y)
+        return as_rows(inputs), column_or_1d(y)
 
     def _read_training_data(self, X: Any, y: Any) -> tuple[Rows, NDArray[Any], IntArray]:
         """Rows, the classes, and each row's class index."""
@@ -247,61 +241,8 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
         return replace(model, params={name: _as_plain(value) for name, value in params.items()})
 
 
-def seed_sequence(random_state: RandomState, key: tuple[int, ...] = (0,)) -> np.random.SeedSequence:
-    """The seed sequence of scikit-learn's `random_state`; an int's is that of a run's network `key`."""
-    if isinstance(random_state, np.random.SeedSequence):
-        return random_state
-    if isinstance(random_state, Integral):
-        if random_state < 0:
-            raise ValueError(f"random_state is {random_state}: expected a number that is not negative.")
-        return np.random.SeedSequence(int(random_state), spawn_key=key)
-    words = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
-    return np.random.SeedSequence([int(word) for word in words], spawn_key=key)
-
-
-class _DenseRows:
-    """Rows of a sparse matrix, made dense as they are taken."""
-
-    def __init__(self, matrix: Any) -> None:
-        self._matrix = matrix
-
-    def __len__(self) -> int:
-        return int(self._matrix.shape[0])
-
-    def __getitem__(self, rows: slice) -> RealArray:
-        return np.asarray(self._matrix[rows].toarray())
-
-
-def _as_rows(X: Any) -> Rows:
-    return _DenseRows(X) if sparse.issparse(X) else X
-
-
-def require_number(name: str, found: Any, kind: Any, least: float) -> None:
-    """Refuse what is not a whole number from `least` on, or, of kind Real, a number above it."""
-    wanted = "whole number" if kind is Integral else "number"
-    bound = f"from {least} on" if kind is Integral else f"above {least}"
-    fits = isinstance(found, kind) and not isinstance(found, bool) and least <= found < np.inf
-    if not fits or (kind is Real and found == least):
-        raise ValueError(f"{name} is {found!r}: expected a {wanted} {bound}.")
-
-
 def _as_plain(value: Any) -> Any:
     """A parameter as JSON has it."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return list(value) if isinstance(value, tuple) else value
-
-
-@contextmanager
-def said_in_python() -> Iterator[None]:
-    """What the command line calls --weight-range is a parameter here, and its errors ValueErrors."""
-    try:
-        yield
-    except ElmldaError as error:
-        message = re.sub(r"--ridge (\S+?)(?=[.)])(?!\.\d)", r"ridge=\1", str(error))
-        message = message.replace("--precision double", "precision='double'")
-        message = re.sub(r"--input-weights (\S+)(?=[ :])", r"input_weights='\1'", message)
-        message = message.replace("--min-field", "min_field").replace("min-field is", "min_field is")
-        message = message.replace("input-weights is", "input_weights is")
-        message = message.replace(" or --input-scale", "").replace("--weight-range", "weight_range")
-        raise ValueError(message.replace("weight-range is", "weight_range is")) from error

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import posteriors_of_choice
-from elmlda.estimators.base import ELMBase, RandomState, said_in_python, seed_sequence
+from elmlda.estimators.base import ELMBase
+from elmlda.estimators.validation import RandomState, known_classes, seed_sequence
 from elmlda.networks.model import Model, Network, Trainer, begin_training
 from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, OUTPUTS
 
@@ -177,10 +178,9 @@ class ELMClassifier(ELMBase):
         recipe = self._recipe(seed_sequence(self.random_state))
         counts = np.bincount(labels)
         priors = self._priors(counts) if self.output == "lda" else None
-        with said_in_python():
-            self._trainer, network = begin_training(
-                recipe, inputs, labels, self._ridge(), priors, len(counts), self.batch_size
-            )
+        self._trainer, network = begin_training(
+            recipe, inputs, labels, self._ridge(), priors, len(counts), self.batch_size
+        )
         self._model, self.classes_ = self._make_model((network,), classes), classes
         return self
 
@@ -213,15 +213,14 @@ class ELMClassifier(ELMBase):
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         inputs, found = self._read_labelled(X, y, reset=first)
-        known = _known_classes(classes, None if first else self.classes_)
+        known = known_classes(classes, None if first else self.classes_)
         strange = np.setdiff1d(found, known)
         if len(strange):
             raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
         if self._trainer is None:
             self._require_output()
             recipe = self._recipe(seed_sequence(self.random_state))
-            with said_in_python():
-                self._trainer = Trainer(recipe, len(known))
+            self._trainer = Trainer(recipe, len(known))
             self.classes_ = known
         self._is_stream = True
         self._trainer.add(inputs, np.searchsorted(known, found), self.batch_size)
@@ -296,8 +295,7 @@ class ELMClassifier(ELMBase):
             assert self._trainer is not None
             counts = self._trainer.statistics.class_counts
             priors = self._priors(counts) if self.output == "lda" else None
-            with said_in_python():
-                network = self._trainer.solve(self._ridge(), priors)
+            network = self._trainer.solve(self._ridge(), priors)
             self._model = self._make_model((network,), self.classes_)
         return self._model
 
@@ -341,16 +339,3 @@ class ELMClassifier(ELMBase):
     @property
     def precision_(self) -> str:
         return self._network.recipe.precision
-
-
-def _known_classes(given: ArrayLike | None, before: NDArray[Any] | None) -> NDArray[Any]:
-    """The classes that a stream has, from this call's `classes` or the first one's."""
-    if given is None:
-        assert before is not None
-        return before
-    known: NDArray[Any] = np.unique(np.asarray(given))
-    if before is not None and not np.array_equal(known, before):
-        raise ValueError(f"classes is {given!r}, on the first call it was {before.tolist()}.")
-    if len(known) < 2:
-        raise ValueError(f"classes is {given!r}: a classifier needs two classes or more.")
-    return known

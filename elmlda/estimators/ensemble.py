@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
 
 from elmlda.core.arrays import FloatArray
-from elmlda.estimators.base import ELMBase, RandomState, require_number, said_in_python, seed_sequence
+from elmlda.estimators.base import ELMBase
 from elmlda.estimators.classifier import ELMClassifier
+from elmlda.estimators.validation import RandomState, require_number, seed_sequence
 from elmlda.networks.model import Model, train_network
 from elmlda.settings import COMBINATIONS, DEFAULT_CHUNK, DEFAULT_RIDGE
 
@@ -123,13 +124,10 @@ class ELMEnsembleClassifier(ELMBase):
         ]
         counts = np.bincount(labels)
         priors, ridge = self._priors(counts), self._ridge()
-        with said_in_python():
-            networks = Parallel(n_jobs=self.n_jobs)(
-                delayed(train_network)(
-                    recipe, inputs, labels, ridge, priors, len(counts), self.batch_size
-                )
-                for recipe in recipes
-            )
+        networks = Parallel(n_jobs=self.n_jobs)(
+            delayed(train_network)(recipe, inputs, labels, ridge, priors, len(counts), self.batch_size)
+            for recipe in recipes
+        )
         self._model, self.classes_ = self._make_model(tuple(networks), classes, self.combine), classes
         return self
 

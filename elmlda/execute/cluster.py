@@ -40,7 +40,7 @@ MEMORY = "MEMORY"
 """The Dask resource, in bytes; where a worker does not declare it, it is what it may use."""
 USABLE = 0.95
 """Of a worker's memory limit: at this share its nanny ends it (Dask's default)."""
-SAFE = "What was recorded is safe: the same command goes on from there, with or without --cluster."
+SAFE = "What was recorded is safe: the same command goes on from there, with or without {cluster}."
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,14 @@ class Cluster:
             except distributed.KilledWorker as error:
                 raise ElmldaError(
                     f"{self.where}: several workers died one after the other at the same network, most "
-                    f"likely for want of memory. {SAFE}"
+                    "likely for want of memory.",
+                    SAFE,
+                    cluster=None,
                 ) from error
             except (OSError, CancelledError) as error:
-                raise ElmldaError(f"{self.where}: the Dask scheduler went away. {SAFE}") from error
+                raise ElmldaError(
+                    f"{self.where}: the Dask scheduler went away.", SAFE, cluster=None
+                ) from error
 
 
 @contextmanager
@@ -104,8 +108,9 @@ def find_scheduler(where: str) -> str:
         if host and port.isdigit():
             return where
         raise ElmldaError(
-            f"--cluster {where}: no such file, and no address: expected a scheduler file or an address "
-            "such as tcp://HOST:8786."
+            f"{where}: no such file, and no address.",
+            "Use a scheduler file, or an address such as {cluster}.",
+            cluster="tcp://HOST:8786",
         )
     try:
         address = json.loads(path.read_text(encoding="utf-8"))["address"]
@@ -113,8 +118,8 @@ def find_scheduler(where: str) -> str:
             raise ValueError(f"the address is {str(address)[:80]!r}")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ElmldaError(
-            f"{path}: not a scheduler file: {_first_line(error)}. Expected what dask scheduler "
-            f"--scheduler-file {path} writes."
+            f"{path}: not a scheduler file: {_first_line(error)}. Expected one that dask scheduler has "
+            "written."
         ) from error
     return address
 
@@ -159,7 +164,9 @@ class _DaskWorkers:
             elif now - self.seen > NO_WORKER_SECONDS:
                 raise ElmldaError(
                     f"{self.cluster.where}: no worker that can take a network for "
-                    f"{NO_WORKER_SECONDS:.0f} s. Start one with dask worker. {SAFE}"
+                    f"{NO_WORKER_SECONDS:.0f} s. Start one with dask worker.",
+                    SAFE,
+                    cluster=None,
                 )
         return self.n_fit
 
@@ -216,8 +223,10 @@ class _DaskWorkers:
             needed, most = (n / 1e9 for n in (self.cluster.peak_bytes, self.most_bytes))
             raise ElmldaError(
                 f"{self.cluster.where}: a network takes {needed:.1f} GB of memory, no worker offers "
-                f"more than {most:.1f} GB. Start workers with a larger "
-                "--memory-limit, or use fewer hidden units or a smaller --chunk."
+                f"more than {most:.1f} GB.",
+                "Start workers with a larger memory limit, or use fewer hidden units or a smaller "
+                "{chunk}.",
+                chunk=None,
             )
 
     def _expected(self) -> Expected:
@@ -314,7 +323,7 @@ def _import_distributed() -> Any:
         import distributed
     except ImportError as error:
         raise ElmldaError(
-            "--cluster needs Dask: pip install 'elmlda[cluster]', here and where the workers are."
+            "a cluster needs Dask: pip install 'elmlda[cluster]', here and where the workers are."
         ) from error
     return distributed
 

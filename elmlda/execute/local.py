@@ -131,8 +131,11 @@ class Local:
                 if not isinstance(error, BrokenProcessPool):
                     raise
                 raise ElmldaError(
-                    "a worker process died, most likely for want of memory. What was recorded is "
-                    "safe: run the same command again, with fewer --jobs or a smaller --chunk."
+                    "a worker process died, most likely for want of memory.",
+                    "What was recorded is safe: run the same command again, with fewer {jobs} or a "
+                    "smaller {chunk}.",
+                    jobs=None,
+                    chunk=None,
                 ) from error
 
 

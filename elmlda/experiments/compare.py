@@ -337,8 +337,12 @@ class Compare(CompareOptions, Study):
         if not names:
             raise ElmldaError("no data set named: see elmlda data list.")
         if self.data_dir and len(names) > 1:
-            advice = f"{{data_dir}} is for one {{dataset}}, {len(names)} are given."
-            raise ElmldaError("", advice, data_dir=None, dataset=None)
+            raise ElmldaError(
+                f"{len(names)} data sets are named.",
+                "{data_dir} is for one {dataset}.",
+                data_dir=None,
+                dataset=None,
+            )
         for name in names:
             one = CompareOne(dataset=name, **select(self, CompareOptions))
             yield Part(name, one, None, folder)

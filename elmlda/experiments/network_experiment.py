@@ -41,10 +41,10 @@ def require_possible(dataset: Dataset, settings: NetworkSettings, n_hidden: int 
     if settings.ridge > 0 or n_hidden < n_train:
         return
     fanout = (n_train - 1) // dataset.n_inputs
-    smaller = f", or have a fan-out of at most {fanout}" if fanout else ""
     raise ElmldaError(
         "LDA needs more training samples than hidden units or a ridge: "
         f"{n_train:,} samples, {n_hidden:,} hidden units.",
-        f"Add {{ridge}}{smaller}.",
+        "Add {ridge}, or use at most {fanout}." if fanout else "Add {ridge}.",
         ridge="1e-3",
+        fanout=fanout,
     )

@@ -189,8 +189,11 @@ class Sweep(NetworkExperiment):
         super().check(spec)
         n_train = len(spec.dataset.train.labels)
         if self.split_rows > n_train:
-            advice = f"{{split_rows}} is more than the {n_train:,} training samples."
-            raise ElmldaError("", advice, split_rows=self.split_rows)
+            raise ElmldaError(
+                f"{n_train:,} training samples cannot be divided into {self.split_rows:,} blocks.",
+                "Lower {split_rows}.",
+                split_rows=None,
+            )
 
     def grown(self, spec: RunSpec) -> dict[str, Any]:
         return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec))}

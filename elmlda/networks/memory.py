@@ -27,8 +27,10 @@ def require_room_for_double(n_hidden: int, needed: int, free: int | None) -> Non
     if free is not None and needed > free:
         raise ElmldaError(
             f"float32 is not enough for {n_hidden:,} hidden units here, and in double precision they "
-            f"need {needed / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free. "
-            "Use a larger --ridge, fewer hidden units or a smaller --chunk; what was recorded is safe."
+            f"need {needed / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free.",
+            "Use a larger {ridge}, fewer hidden units or a smaller {chunk}; what was recorded is safe.",
+            ridge=None,
+            chunk=None,
         )
 
 
@@ -42,29 +44,26 @@ def require_room(n_hidden: int, n_inputs: int, chunk: int, jobs: int, peak_bytes
     at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
     raise ElmldaError(
         f"{n_hidden:,} hidden units need {needed / 1e9:.2f} GB of memory{at_a_time}, "
-        f"{free / 1e9:.2f} GB are free. "
-        + (
-            f"At most {' or '.join(fitting)} would fit."
-            if fitting
-            else "Nothing smaller would fit: free some memory first."
-        )
+        f"{free / 1e9:.2f} GB are free.",
+        "At most {} would fit." if fitting else "Nothing smaller would fit: free some memory first.",
+        **fitting,
     )
 
 
 def _find_fitting(
     n_hidden: int, n_inputs: int, chunk: int, jobs: int, peak_bytes: PeakBytes, free: int
-) -> list[str]:
+) -> dict[str, int]:
     """The most units, jobs and samples in a chunk that fit, with the others as they are."""
     is_fanout = n_hidden % n_inputs == 0
     unit = n_inputs if is_fanout else 1
     largest = {
-        "--fanout" if is_fanout else "--hidden": bisect_right(
+        "fanout" if is_fanout else "hidden": bisect_right(
             range(1, n_hidden // unit), free, key=lambda n: peak_bytes(n * unit, chunk, jobs)
         ),
-        "--jobs": bisect_right(range(1, jobs), free, key=lambda n: peak_bytes(n_hidden, chunk, n)),
-        "--chunk": CHUNK_STEP
+        "jobs": bisect_right(range(1, jobs), free, key=lambda n: peak_bytes(n_hidden, chunk, n)),
+        "chunk": CHUNK_STEP
         * bisect_right(
             range(CHUNK_STEP, chunk, CHUNK_STEP), free, key=lambda n: peak_bytes(n_hidden, n, jobs)
         ),
     }
-    return [f"{option} {value}" for option, value in largest.items() if value]
+    return {setting: value for setting, value in largest.items() if value}

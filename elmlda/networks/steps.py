@@ -13,7 +13,7 @@ from elmlda.core.solve import LostPrecisionError, require_finite_scores
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
 from elmlda.datasets import Dataset
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaValueError
 from elmlda.settings import NetworkSettings, Resources, parse_priors
 
 HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np.float64}
@@ -100,7 +100,9 @@ def score_samples(
     found = [np.concatenate(scores) for scores in zip(*parts, strict=True)]
     for scores in found:
         if layer.dtype == np.float32 and not np.isfinite(scores).all():
-            raise LostPrecisionError("hidden outputs too large for float32. Use --precision double.")
+            raise LostPrecisionError(
+                "hidden outputs too large for float32.", "Use {precision}.", precision="double"
+            )
         require_finite_scores(scores)
     return found
 
@@ -114,5 +116,5 @@ def resolve_priors(priors: str, class_counts: IntArray) -> FloatArray:
         return np.asarray(class_counts / class_counts.sum())
     values = parse_priors(priors)
     if len(values) != n_classes:
-        raise ElmldaError(f"{len(values)} priors given, {n_classes} classes in the data.")
+        raise ElmldaValueError(f"{len(values)} priors given, {n_classes} classes in the data.")
     return np.array(values)

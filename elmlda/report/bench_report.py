@@ -11,16 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from elmlda.bench.benchmark import (
-    FEWEST_FITTED,
-    TOLERATED_ERRORS,
-    Difference,
-    GrowthPoint,
-    Measurement,
-    Standing,
-    fit_law,
-)
+from elmlda.bench.growth import FEWEST_FITTED, GrowthPoint, fit_law
+from elmlda.bench.outcome import TOLERATED_ERRORS, Difference, Standing
 from elmlda.bench.peers import PEERS
+from elmlda.bench.race import Measurement
 from elmlda.ranges import format_ranges
 from elmlda.report.bench_figures import plot_growth, plot_race
 from elmlda.report.figures import render

@@ -124,7 +124,7 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder, TuneRecord),
     )
     if not (records.has_papers_experiments or records.compare or records.tune):
-        raise ElmldaError(f"{folder}: no records yet. Run elmlda sweep --out {folder} first.")
+        raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
     return records
 
 

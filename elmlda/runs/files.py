@@ -17,13 +17,17 @@ LOCK = ".lock"
 TEMPORARY = ".elmlda-"
 """How the names of files begin that are not whole yet."""
 RESUMES = (
-    "What was recorded before is safe: mend the cause and run the same command again, or use --out."
+    "What was recorded before is safe: mend the cause and run the same command again, or use another "
+    "{out}."
 )
-NO_FOLDER = "Its folder is not there: restore it and run the same command again, or use --out."
+NO_FOLDER = "Its folder is not there: restore it and run the same command again, or use another {out}."
 
 
 def write_atomically(path: Path, content: bytes, advice: str = RESUMES) -> None:
-    """Write a file so that it is there whole, or not at all; `advice` is what to do if it is not."""
+    """Write a file so that it is there whole, or not at all; `advice` is what to do if it is not.
+
+    It is an `ElmldaError`'s, and may have {out} in it.
+    """
     with explain_refusal(path, advice):
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
         try:
@@ -48,9 +52,21 @@ def explain_refusal(path: Path, advice: str = RESUMES) -> Iterator[None]:
         why = error.strerror or str(error)
         if error.errno == errno.ELOOP:
             why = "a symbolic link, and elmlda writes through none"
-        if error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUMES:
-            advice = NO_FOLDER  # and what was recorded in it is not safe
-        raise ElmldaError(f"{path}: cannot be written: {why}. {advice}".rstrip()) from error
+        # Where the folder is gone, what was recorded in it is not safe.
+        is_gone = error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUMES
+        raise ElmldaError(
+            f"{path}: cannot be written: {why}.", NO_FOLDER if is_gone else advice, out=None
+        ) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ElmldaError(
+            f"{folder}: cannot be made: {error.strerror or error}.", "Use another {out}.", out=None
+        ) from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -78,8 +94,9 @@ def lock_folder(folder: Path) -> IO[str]:
         holder = file.read().strip() or "unknown"
         file.close()
         raise ElmldaError(
-            f"{folder} is being written by another elmlda (process {holder}). "
-            "Wait for it, or use --out for another run."
+            f"{folder} is being written by another elmlda (process {holder}).",
+            "Wait for it, or use another {out}.",
+            out=None,
         ) from None
     try:
         with explain_refusal(folder / LOCK):

@@ -31,8 +31,9 @@ def write_manifest(
     records = sorted(folder.glob("*.csv"))
     if old is None and records:
         raise ElmldaError(
-            f"{records[0]} is there without {MANIFEST}, so nobody knows how it was made. "
-            "Restore that file, or use --out for a new run."
+            f"{records[0]} is there without {MANIFEST}, so nobody knows how it was made.",
+            "Restore that file, or use another {out} for a new run.",
+            out=None,
         )
     if old is not None:
         check_same_run(folder, old, identity, experiment, fixed)
@@ -61,8 +62,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         schema, sha256 = manifest["schema"], manifest.pop("sha256", None)
         if schema not in (SCHEMA, OLD_SCHEMA):
             raise ElmldaError(
-                f"{path}: schema {schema!r:.40}, this elmlda writes schema {SCHEMA}. "
-                "Use --out for a new run."
+                f"{path}: schema {schema!r:.40}, this elmlda writes schema {SCHEMA}.",
+                "Use another {out} for a new run.",
+                out=None,
             )
         if sha256 != _sha256(manifest) and (sha256 is not None or schema == SCHEMA):
             raise ValueError("it does not have its checksum: it was damaged or edited")
@@ -93,8 +95,9 @@ def _sha256(manifest: Mapping[str, Any]) -> str:
 
 def _not_a_manifest(path: Path, error: Exception) -> ElmldaError:
     return ElmldaError(
-        f"{path}: not a manifest that elmlda wrote ({type(error).__name__}: {str(error)[:200]}). "
-        "Restore it, or use --out for a new run."
+        f"{path}: not a manifest that elmlda wrote ({type(error).__name__}: {str(error)[:200]}).",
+        "Restore it, or use another {out} for a new run.",
+        out=None,
     )
 
 
@@ -119,15 +122,17 @@ def check_same_run(
         was, now = made.get("sha256") or {}, asked.get("sha256") or {}
         files = ", ".join(name for name in {**was, **now} if was.get(name) != now.get(name))
         raise ElmldaError(
-            f"{folder} was made with other data ({files} differ). "
-            "Use the same data to continue it, or --out for a new run."
+            f"{folder} was made with other data ({files} differ).",
+            "Use the same data to continue it, or another {out} for a new run.",
+            out=None,
         )
     if differing:
         old = ", ".join(f"{key} {_show(made.get(key))}" for key in differing)
         new = ", ".join(f"{key} {_show(asked.get(key))}" for key in differing)
         raise ElmldaError(
-            f"{folder} was made with {old}; this command has {new}. "
-            "Use the same settings to continue it, or --out for a new run."
+            f"{folder} was made with {old}; this command has {new}.",
+            "Use the same settings to continue it, or another {out} for a new run.",
+            out=None,
         )
 
 

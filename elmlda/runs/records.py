@@ -58,9 +58,10 @@ class RecordFile(Generic[Record]):
         header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
         if header not in (self._header, self._old_header):
             raise ElmldaError(
-                f"{self.path}: the first line is '{header[:200]}', expected '{self._header}'. "
+                f"{self.path}: the first line is '{header[:200]}', expected '{self._header}'.",
                 "Another version of elmlda made it, or it was edited: remove it to have it computed "
-                "again, or use --out for a new run."
+                "again, or use another {out} for a new run.",
+                out=None,
             )
         parse = self._parse_checked if header == self._header else self._parse
         return [parse(number, line) for number, line in enumerate(lines, start=2)]

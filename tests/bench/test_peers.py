@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elmlda.bench import peers
-from elmlda.bench.peers import PEERS, Task, why_absent, why_too_large
+from elmlda.bench.peers import PEERS, PeerTask, why_absent, why_too_large
 from elmlda.core.hidden import draw_input_weights
 from elmlda.networks.train import run_network
 from elmlda.settings import NetworkSettings, Resources
@@ -15,14 +15,9 @@ from elmlda.settings import NetworkSettings, Resources
 SIZES = (6, 12, 24)
 
 
-@pytest.fixture(scope="module")
-def dataset(make_dataset):
-    return make_dataset(600, 200, 6, 4)
-
-
 @pytest.fixture
 def task(dataset):
-    return Task.prepare(dataset, NetworkSettings(), chunk=100)
+    return PeerTask.prepare(dataset, NetworkSettings(), chunk=100)
 
 
 def require(name):
@@ -40,7 +35,7 @@ def test_peers_make_elmldas_errors(dataset, name, precision):
     assert network.precision == precision
     expected = {"pi": network.pi_errors, "lda": network.lda_errors}
     assert expected["pi"] != expected["lda"]
-    task = Task.prepare(dataset, settings, chunk=100)
+    task = PeerTask.prepare(dataset, settings, chunk=100)
     dtype = np.float32 if precision == "mixed" else np.float64
     weights = draw_input_weights(np.random.default_rng(3), 6, SIZES[-1], 1.0, dtype)
     peer = PEERS[name]
@@ -74,7 +69,7 @@ def test_uniform_priors_would_not_agree_on_unequal_classes(dataset):
         settings = NetworkSettings(weight_range=1.0, priors=priors, precision="double")
         network = run_network(unequal, np.random.default_rng(3), (12,), settings, Resources())
         counts[priors] = network.lda_errors[0]
-    task = Task.prepare(unequal, NetworkSettings(precision="double"), chunk=100)
+    task = PeerTask.prepare(unequal, NetworkSettings(precision="double"), chunk=100)
     weights = draw_input_weights(np.random.default_rng(3), 6, 12, 1.0)
     predicted = PEERS["sklearn-lda"].predict(task, weights)
     errors = np.count_nonzero(predicted != unequal.test.labels)
@@ -83,10 +78,10 @@ def test_uniform_priors_would_not_agree_on_unequal_classes(dataset):
 
 def test_inputs_are_scaled_as_the_hidden_layer_scales_them(make_dataset):
     dataset = make_dataset(dtype=np.uint8)
-    task = Task.prepare(dataset, NetworkSettings(), chunk=100)
+    task = PeerTask.prepare(dataset, NetworkSettings(), chunk=100)
     assert task.train_inputs.dtype == np.float32
     assert np.array_equal(task.test_inputs, dataset.test.inputs * np.float32(1 / 255))
-    task = Task.prepare(dataset, NetworkSettings(input_scale=0.5, precision="double"), chunk=100)
+    task = PeerTask.prepare(dataset, NetworkSettings(input_scale=0.5, precision="double"), chunk=100)
     assert task.train_inputs.dtype == np.float64
     assert np.array_equal(task.train_inputs, dataset.train.inputs * 0.5)
 

@@ -2,24 +2,24 @@
 
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from elmlda.bench import benchmark
-from elmlda.bench.benchmark import CONTESTANTS, BenchmarkResult
+from elmlda.bench import limit
 from elmlda.bench.peers import PEERS
-from elmlda.cli.bench import bench, format_network
+from elmlda.bench.race import CONTESTANTS
+from elmlda.cli.bench import bench
+from elmlda.machine import measure_peak_bytes
 
 OUR_PEERS = "independent,sklearn-ridge,sklearn-lda,pinv"
 
 
 @pytest.fixture(autouse=True)
 def _quick_products(monkeypatch):
-    monkeypatch.setattr(benchmark, "PRODUCT_SIZE", 64)
-    monkeypatch.setattr(benchmark, "PRODUCT_SECONDS", 0.01)
+    monkeypatch.setattr(limit, "PRODUCT_SIZE", 64)
+    monkeypatch.setattr(limit, "PRODUCT_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -45,23 +45,12 @@ def test_alone_it_prints_the_ratio_and_writes_nothing(invoke, arguments, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_network_in_lines():
-    network = SimpleNamespace(part_seconds={"gram": 2.5, "test": 0.25})
-    assert format_network(BenchmarkResult(network, 3.0, 2.0, 1e11, 5e10, 250_000_000)) == (
-        "gram               2.50 s\n"
-        "test               0.25 s\n"
-        "nested sweep       3.00 s\n"
-        "limit              2.00 s   at 100 and 50 GFLOP/s\n"
-        "ratio             1.500\n"
-        "peak memory        0.25 GB"
-    )
-
-
 def test_with_out_it_writes_what_it_prints(invoke, arguments, tmp_path):
     invoke(*arguments, "--out", "here")
     table = pd.read_csv(tmp_path / "here" / "bench.csv")
     assert list(table["contestant"]) == ["nested", "limit"]
     assert (tmp_path / "here" / "bench.svg").exists()
+    assert list(pd.read_csv(tmp_path / "here" / "measurements.csv")["contestant"]) == ["nested"]
 
 
 def test_peers_race(invoke, arguments, tmp_path):
@@ -152,7 +141,7 @@ def test_growth(invoke, arguments, tmp_path):
     assert (table["seconds"] > 0).all()
     assert table["fitted_seconds"].notna().all()
     # Each of its own process: far less than the tests' with all their libraries.
-    assert (table["peak_bytes"] < benchmark.measure_peak_bytes()).all()
+    assert (table["peak_bytes"] < measure_peak_bytes()).all()
     assert (tmp_path / "run" / "growth.svg").exists()
     assert [line.split()[0] for line in result.stdout.splitlines() if line.startswith("1-")] == [
         "1-1", "1-2", "1-4",
@@ -183,7 +172,7 @@ def test_options_that_a_benchmark_has_no_use_for():
         ),
         (
             ["--peers", "pinv", "--peer-fanouts", "1,4"],
-            "--peer-fanouts 1,4: a sum over fan-outs 1-4 is fitted to 3 of them or more.",
+            "a sum over fan-outs 1-4 is fitted to 3 of them or more. Add some to --peer-fanouts 1,4.",
         ),
         (
             ["--peers", "pinv", "--ridge", "0.1"],
@@ -213,4 +202,4 @@ def test_growth_that_cannot_be_is_refused_before_anything_is_timed(refusal, argu
 def test_a_folder_that_cannot_be_made(refusal, arguments, tmp_path):
     (tmp_path / "file").touch()
     message = refusal(*arguments, "--out", "file/deeper")
-    assert message == "file/deeper: cannot be made: Not a directory. Use --out for another folder."
+    assert message == "file/deeper: cannot be made: Not a directory. Use another --out."

@@ -64,6 +64,9 @@ def test_own_tables_are_intact_if_they_can_be_read(invoke, refusal, tmp_path):
     output = invoke("data", "verify", "pets.csv", "--label", "kind").stdout
     assert "pets.csv" in output
     assert "6 × 1, 2 classes" in output
+    assert refusal("data", "verify", "pets.csv") == (
+        "pets.csv: which column has the class: size and kind? Name it with --label."
+    )
     assert "6 + 4 × 2, 2 classes" in invoke("data", "verify", "mine.npz").stdout
     (tmp_path / "pets.csv").write_text("size,kind\n1,cat\n2\n")
     result = invoke("data", "verify", "pets.csv", "--label", "kind")

@@ -92,14 +92,14 @@ def test_a_run_does_not_go_on_with_a_changed_file(invoke, refusal, tmp_path):
     np.savez(tmp_path / "mine.npz", x=arrays["x"] + 1, y=arrays["y"])
     assert refusal(*common) == (
         "results/mine was made with other data (x differ). "
-        "Use the same data to continue it, or --out for a new run."
+        "Use the same data to continue it, or another --out for a new run."
     )
 
 
 def test_more_hidden_units_than_samples(refusal, invoke):
     assert refusal("sweep", "--dataset", "wine") == (
         "LDA needs more training samples than hidden units or a ridge: 118 samples, 260 hidden units. "
-        "Add --ridge 1e-3, or have a fan-out of at most 9."
+        "Add --ridge 1e-3, or use at most --fanout 9."
     )
     result = invoke("sweep", "--dataset", "wine", "--repeats", 1, "--ridge", "1e-3")
     assert result.exit_code == 0, result.output
@@ -120,8 +120,11 @@ def test_a_dry_run_says_that_the_split_is_fixed(invoke, monkeypatch):
     ("arguments", "message"),
     [
         (["--dataset", "mine.csv"], "mine.csv: cannot be read: No such file or directory."),
-        (["--dataset", "iris", "--label", "x"], "iris: --label is for .csv files only."),
-        (["--label", "x"], "mnist: --label is for .csv files only."),
+        (
+            ["--dataset", "iris", "--label", "x"],
+            "iris: not a .csv file, so there is no column to name. Leave out --label.",
+        ),
+        (["--label", "x"], "mnist: not a .csv file, so there is no column to name. Leave out --label."),
         (
             ["--dataset", "./mine"],
             "./mine: no such file or folder: expected a .npz or .csv file, or a folder of four IDX "

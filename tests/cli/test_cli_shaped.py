@@ -132,8 +132,8 @@ def test_timing_compare_and_ensemble_take_a_scheme(invoke, clouds):
 
 def test_receptive_fields_need_images(refusal):
     expected = (
-        "--input-weights receptive-field needs images, and these samples have no rows and columns of "
-        "pixels: use uniform or constrained."
+        "receptive-field input weights need images, and these samples have no rows and columns of "
+        "pixels. Use uniform or constrained ones (--input-weights)."
     )
     weights = "--input-weights", "receptive-field"
     assert refusal("sweep", "--dataset", "iris", *weights) == expected
@@ -144,8 +144,8 @@ def test_receptive_fields_need_images(refusal):
 def test_wrong_values(refusal, clouds):
     small = "sweep", "--data-dir", clouds
     fields = "--input-weights", "receptive-field"
-    assert "min-field is 10: expected no more than the 9 pixels" in refusal(*small, *fields)
-    assert "weight-norm is 0.0: expected a number above zero" in refusal(*small, "--weight-norm", 0)
+    assert "field has 10 pixels, an image 9. Lower --min-field." in refusal(*small, *fields)
+    assert "weight norm is 0.0: expected a number above zero" in refusal(*small, "--weight-norm", 0)
     assert "'gabor'" in refusal(*small, "--input-weights", "gabor", exit_code=2)
 
 
@@ -154,10 +154,10 @@ def test_what_estimators_refuse(clouds):
     expected = {
         "input_weights='receptive-field' needs image_shape: rows and columns": {},
         "images of 2 × 3 have 6 pixels, the samples have 9 inputs": {"image_shape": (2, 3)},
-        "min_field is 10: expected no more than the 9 pixels": {"image_shape": (3, 3)},
+        "field has 10 pixels, an image 9. Lower min_field": {"image_shape": (3, 3)},
         "min_field is 0: expected a whole number from 1 on": {"min_field": 0},
         "weight_norm is -1: expected a number above 0": {"weight_norm": -1},
-        "input_weights is 'gabor': expected one of uniform, constrained": {"input_weights": "gabor"},
+        "input weights is 'gabor': expected one of uniform, constrained": {"input_weights": "gabor"},
     }
     for message, params in expected.items():
         network = ELMClassifier(20, **{"input_weights": "receptive-field", **params})
@@ -175,9 +175,7 @@ def test_a_stream_has_receptive_fields_but_no_constrained_weights(clouds):
         stream.partial_fit(inputs[part], labels[part], classes=range(4))
     np.testing.assert_allclose(stream.coefs_[1], whole.coefs_[1], rtol=1e-6)
     constrained = ELMClassifier(20, random_state=0, input_weights="constrained")
-    with pytest.raises(
-        ValueError, match="input_weights='constrained' needs the training samples all at"
-    ):
+    with pytest.raises(ValueError, match="constrained input weights need the training samples all at"):
         constrained.partial_fit(inputs, labels, classes=range(4))
     # Going on after fit has drawn them is another matter.
     constrained.fit(inputs[:300], labels[:300]).partial_fit(inputs[300:], labels[300:])
@@ -248,7 +246,7 @@ def test_what_tune_refuses(refusal, clouds, tune):
     assert (
         refusal(*words, "--ridge", "1,-1") == "ridge is -1.0: expected a number that is not negative."
     )
-    assert "weight-range is 0.0" in refusal(*words, "--weight-range", "0,1")
+    assert "weight range is 0.0" in refusal(*words, "--weight-range", "0,1")
     assert "numbers with commas" in refusal(*words, "--ridge", "a,b", exit_code=2)
     assert refusal(*words, "--validation", 600) == (
         "clouds: 600 samples cannot be held out of 600: expected 1 to 599."

@@ -353,7 +353,7 @@ def test_wrong_usage(refusal, clouds, tmp_path, options, words):
         (["--fanout", "67"], ["600 samples, 603 hidden units", "--ridge 1e-3"]),
         (["--hidden", "600"], ["600 samples, 600 hidden units"]),
         (["--hidden", "9999999", "--ridge", "1"], ["9,999,999 hidden units need", "GB are free"]),
-        (["--jobs", "64", "--threads", "64"], ["--jobs 64 × --threads 64 is more than the", "cores"]),
+        (["--jobs", "64", "--threads", "64"], ["--jobs 64 × --threads 64 is more: lower", "cores"]),
         (["--jobs", "64"], ["--jobs 64 × --threads 1", "cores"]),
         (["--data-dir", "nowhere"], ["nowhere: No such file or directory", "four IDX files"]),
         (["--data-dir", "."], ["no train-images, train-labels, t10k-images and t10k-labels"]),
@@ -391,7 +391,7 @@ def test_a_folder_of_another_configuration(refusal, invoke, small, tmp_path, dry
     before = everything(tmp_path / "run")
     assert refusal(*small, "--seed", "2", *dry) == (
         "run was made with seed 1; this command has seed 2. "
-        "Use the same settings to continue it, or --out for a new run."
+        "Use the same settings to continue it, or another --out for a new run."
     )
     assert refusal(*small, "--seed", "1", "--ridge", "1", "--activation", "relu", *dry).startswith(
         "run was made with activation tanh, ridge 0.0; this command has activation relu, ridge 1.0."

@@ -95,14 +95,14 @@ def test_activations_that_overflow(refusal, activation, precision):
         *SWEEP, "--activation", activation, "--weight-range", 1e300, "--precision", precision,
         "--input-scale", 1e200,
     )  # fmt: skip
-    assert "too large for float64. Use a smaller --weight-range or --input-scale." in message
+    assert "too large for float64. Use a smaller --weight-range or smaller inputs." in message
     assert not list(Path("run").glob("*.csv"))
 
 
 def test_weights_beyond_any_number(refusal):
     save()
     assert refusal(*SWEEP, "--weight-range", 1e308) == (
-        "weight-range is 1e+308: expected a number above zero and up to 1e+300."
+        "weight range is 1e+308: expected a number above zero and up to 1e+300."
     )
 
 

@@ -175,7 +175,7 @@ def test_a_blank_field_is_drawn_again():
         (
             InputSpace(4),
             {"input_weights": "receptive-field"},
-            "needs images, and these samples have",
+            "need images, and these samples have",
         ),
         (
             InputSpace(4, (3, 2)),
@@ -185,9 +185,9 @@ def test_a_blank_field_is_drawn_again():
         (
             InputSpace(4, (2, 2)),
             {"input_weights": "receptive-field", "min_field": 5},
-            "min-field is 5: expected no more than the 4 pixels",
+            "smallest receptive field has 5 pixels, an image 4",
         ),
-        (InputSpace(4), {"input_weights": "constrained"}, "needs the training samples all at once"),
+        (InputSpace(4), {"input_weights": "constrained"}, "need the training samples all at once"),
         (
             InputSpace(4, None, np.ones((5, 4)), np.zeros(5, int)),
             {"input_weights": "constrained"},

@@ -333,7 +333,7 @@ def test_float32_cannot_tell_dependent_units_from_rounding(how):
     statistics = accumulate(hidden, labels, 3, np.float32)
     with pytest.raises(LostPrecisionError, match="some of 8 hidden units depend on") as raised:
         solve_pi(statistics, (4, 8))
-    assert "--precision double" in str(raised.value)
+    assert "Use precision='double'." in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -390,13 +390,13 @@ def as_many_samples_as_units():
 
 WITHOUT_INVERSE = {
     few_samples: "LDA needs more training samples than hidden units or a ridge: "
-    "20 samples, 40 hidden units. Add --ridge 1e-3.",
+    "20 samples, 40 hidden units. Add ridge=1e-3.",
     repeated_units: "LDA's covariance is singular: 40 hidden units have rank 39 "
-    "(dead or repeated units). Use fewer hidden units or add a ridge (--ridge 1e-3).",
+    "(dead or repeated units). Use fewer hidden units or add a ridge (ridge=1e-3).",
     exactly_fitted: "LDA's covariance is singular: some combination of 10 hidden units is the same "
-    "for all samples of a class. Use fewer hidden units or add a ridge (--ridge 1e-3).",
+    "for all samples of a class. Use fewer hidden units or add a ridge (ridge=1e-3).",
     as_many_samples_as_units: "LDA needs more training samples than hidden units or a ridge: "
-    "12 samples, 12 hidden units. Add --ridge 1e-3.",
+    "12 samples, 12 hidden units. Add ridge=1e-3.",
 }
 
 

@@ -179,7 +179,7 @@ def test_a_number_that_is_not_finite(write, value):
         (
             PETS,
             None,
-            ": which column has the class? Add --label COLUMN; columns: size, fur, age and kind.",
+            ": which column has the class: size, fur, age and kind? Name it with label.",
         ),
         ("", "y", ": no first line, expected the columns' names."),
         ("\n\n", "y", ": no first line, expected the columns' names."),
@@ -229,7 +229,7 @@ def test_a_quantity_for_a_class(write):
 
 
 def test_a_label_is_for_csv_only():
-    with pytest.raises(ElmldaError, match=r"^iris: --label is for .csv files only.$"):
+    with pytest.raises(ElmldaError, match=r"^iris: not a \.csv file.* Leave out label\.$"):
         load_dataset("iris", label="y")
 
 

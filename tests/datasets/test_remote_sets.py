@@ -10,23 +10,16 @@ import threading
 from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
-import requests
 from click.testing import CliRunner
 
 from elmlda.cli import cli
 from elmlda.datasets import catalogue, load_dataset, verify_dataset
+from elmlda.datasets.download import RemoteFile
 from elmlda.datasets.idx_folder import PARTS
-from elmlda.datasets.remote_sets import (
-    FASHION_MNIST,
-    KMNIST,
-    RemoteFile,
-    _explain_failure,
-    find_data_folder,
-)
+from elmlda.datasets.remote_sets import FASHION_MNIST, KMNIST
 from elmlda.errors import ElmldaError
 
 NAMES = {part: file.name for part, file in KMNIST.files.items()}
@@ -186,14 +179,14 @@ def test_every_mirrors_fault_is_told_in_one_line(make, serve, away):
     assert result.stderr == (
         f"Error: tiny: {NAMES['train-images']} could not be fetched ({away}: no connection; "
         f"{missing}: answers 404 Not Found; {wrong}: what it sends does not have the checksum). "
-        "Try again later or, if you have the files, elmlda data fetch tiny --from DIR.\n"
+        "Try again later or, if you have the files, name their folder with --from.\n"
     )
     assert names_in(tiny.folder) == []  # no temporary file is left
     assert not tiny.info.is_here
 
 
 def test_a_mirror_that_does_not_answer(make, monkeypatch, serve):
-    monkeypatch.setattr("elmlda.datasets.remote_sets.READ_SECONDS", 0.2)
+    monkeypatch.setattr("elmlda.datasets.download.READ_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         tiny = make(f"http://127.0.0.1:{silent.getsockname()[1]}/")
         with pytest.raises(ElmldaError, match=r"no answer in time\)"):
@@ -318,10 +311,6 @@ def test_a_copy_that_fails_leaves_nothing(make, source, monkeypatch):
     assert names_in(tiny.folder) == []
 
 
-def test_a_mirror_with_a_certificate_of_its_own():
-    assert _explain_failure(requests.exceptions.SSLError()) == "its certificate is not trusted"
-
-
 def test_other_content_is_not_copied(make, source):
     (source / NAMES["t10k-labels"]).write_bytes(gzip.compress(idx_bytes(np.arange(10)[::-1])))
     tiny = make()
@@ -350,13 +339,6 @@ def test_a_copy_by_another_name_is_recognised(make, source):
 
 
 # The catalogue's own
-
-
-def test_the_folder_of_fetched_data(monkeypatch):
-    monkeypatch.setenv("ELMLDA_DATA", "~/there")
-    assert find_data_folder() == Path.home() / "there"
-    monkeypatch.delenv("ELMLDA_DATA")
-    assert find_data_folder().name == "elmlda"
 
 
 @pytest.mark.parametrize("remote", [FASHION_MNIST, KMNIST], ids=lambda remote: remote.known.name)

@@ -52,8 +52,10 @@ def test_arrays(tmp_path):
         np.save(tmp_path / "array.npy", SAMPLES[1].reshape(shape))
         np.testing.assert_array_equal(read_samples(tmp_path / "array.npy", READING), SAMPLES[1:2])
     np.testing.assert_array_equal(read_samples(tmp_path / "one.npz", READING), SAMPLES)
-    assert refusal(tmp_path / "two.npz") == "3 arrays. Choose one with --key: x, y, words."
-    assert refusal(tmp_path / "two.npz", Reading(6, key="z")).startswith("no array 'z'. Choose one")
+    assert refusal(tmp_path / "two.npz") == "3 arrays: x, y, words. Choose one with key."
+    assert refusal(tmp_path / "two.npz", Reading(6, key="z")).startswith(
+        "no array 'z', but x, y, words. Choose"
+    )
     np.testing.assert_array_equal(read_samples(tmp_path / "two.npz", Reading(6, key="x")), SAMPLES)
     assert refusal(tmp_path / "two.npz", Reading(6, (2, 3), key="y")) == (
         "4 values, the model takes samples of 6 inputs (2 × 3)."
@@ -86,7 +88,7 @@ def test_csv_with_more_columns_than_inputs(write):
     rows = "\n".join(f"seven,{row},x" for row in ROWS.splitlines())
     path = write("a.csv", "label,a,b,c,d,e,f,note\n" + rows)
     assert refusal(path) == (
-        "8 columns, the model takes 6. Use --drop for columns that are no inputs, such as labels."
+        "8 columns, the model takes 6. Use drop for columns that are no inputs, such as labels."
     )
     for drop in (("label", "note"), ("1", "8"), ("note", "1")):
         np.testing.assert_array_equal(read_samples(path, Reading(6, drop=drop)), SAMPLES)

@@ -306,7 +306,9 @@ def test_constant_features(value, output, ridge):
 def test_features_too_large_for_float32():
     X = IRIS * 1e37
     assert 0.3 < fit(X, n_hidden=600).score(X, SPECIES) <= 1
-    with pytest.raises(ValueError, match=r"too large for float64\. Use a smaller weight_range\.$"):
+    with pytest.raises(
+        ValueError, match=r"too large for float64\. Use a smaller weight_range or smaller inputs\.$"
+    ):
         fit(IRIS * 1e160, n_hidden=600, activation="relu")
 
 

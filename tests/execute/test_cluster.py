@@ -245,7 +245,10 @@ def test_rows_split_over_processes(command, alone, tmp_path):
 
 def test_no_more_blocks_than_rows(command, tmp_path):
     words = command(tmp_path / "run", "--split-rows", "601")
-    assert "--split-rows 601 is more than the 600 training samples" in refusal_here(words)
+    assert (
+        "600 training samples cannot be divided into 601 blocks. Lower --split-rows."
+        in refusal_here(words)
+    )
 
 
 # Workers that come and go
@@ -353,7 +356,7 @@ def test_too_little_memory_is_refused(clusters, command, tmp_path):
     plan = "--hidden", "6000", "--ridge", "1", "--repeats", "1"
     message = refusal(command(tmp_path / "run", "--cluster", cluster.file, plan=plan))
     assert "a network takes 0.5 GB of memory, no worker offers more than 0.4 GB" in message
-    assert "--memory-limit" in message
+    assert "a larger memory limit, or use fewer hidden units or a smaller --chunk." in message
     cluster.kill(cluster.alive_workers()[0])
 
 
@@ -474,7 +477,9 @@ def test_jobs_and_threads_are_the_workers_own_matter(command, tmp_path):
 
 @pytest.mark.parametrize("where", ["nowhere", "no/such/file.json", "tcp://host:port", ":8786"])
 def test_no_address(where):
-    with pytest.raises(ElmldaError, match="expected a scheduler file or an address such as tcp://"):
+    with pytest.raises(
+        ElmldaError, match="Use a scheduler file, or an address such as cluster='tcp://"
+    ):
         find_scheduler(where)
 
 
@@ -489,7 +494,7 @@ def test_a_file_that_is_no_scheduler_file(tmp_path, content):
 def test_dask_is_not_installed(command, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     words = command(tmp_path / "run", "--cluster", "tcp://127.0.0.1:1")
-    assert refusal_here(words).startswith("--cluster needs Dask: pip install 'elmlda[cluster]'")
+    assert refusal_here(words).startswith("a cluster needs Dask: pip install 'elmlda[cluster]'")
 
 
 # Speed

@@ -103,7 +103,7 @@ def test_a_worker_that_is_killed_is_explained(new_children):
         list(execute(signal.raise_signal, [signal.SIGKILL, signal.SIGKILL], 2))
     message = str(caught.value)
     assert "a worker process died" in message
-    assert "run the same command again, with fewer --jobs" in message
+    assert "run the same command again, with fewer jobs or a smaller chunk" in message
     assert "\n" not in message
     assert new_children() == []
 

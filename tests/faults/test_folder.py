@@ -135,7 +135,7 @@ def test_a_second_process_is_refused_and_the_first_is_right(command, undisturbed
         for plan in (SWEEP, ENSEMBLE):
             assert refused(command(folder, plan)) == (
                 f"{folder} is being written by another elmlda (process {process.pid}). "
-                "Wait for it, or use --out for another run."
+                "Wait for it, or use another --out."
             )
         process.send_signal(signal.SIGCONT)
         assert process.wait(timeout=300) == 0

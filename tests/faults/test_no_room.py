@@ -67,7 +67,7 @@ def test_a_full_disk(command, undisturbed, disk, plan):
         message = refused(command(folder, plan))
         assert message.startswith(f"{folder}")
         assert ": cannot be written: No space left on device. What was recorded before is " in message
-        assert message.endswith("run the same command again, or use --out.")
+        assert message.endswith("run the same command again, or use another --out.")
         named.add(message.partition(": ")[0].removeprefix(f"{folder}").partition("-")[0])
         assert_whole(folder)
     assert len(named) >= 2, named

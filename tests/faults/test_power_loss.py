@@ -108,7 +108,7 @@ def test_the_manifest(clouds, whole, lose):
             continue
         message = the_error(result.exit_code, result.stdout, result.stderr)
         assert message.startswith(f"{folder / 'manifest.json'}: not a manifest that elmlda wrote (")
-        assert message.endswith("Restore it, or use --out for a new run.")
+        assert message.endswith("Restore it, or use another --out for a new run.")
         assert (folder / "sweep.csv").read_bytes() == before
 
 

@@ -174,7 +174,7 @@ def test_a_foreign_header_is_refused(file, header):
     message = refusal(file.read)
     assert message.startswith(f"{file.path}: the first line is '{header.decode()}', expected ")
     assert "'repeat,share,label,crc32'" in message
-    assert "--out" in message
+    assert "use another folder" in message
 
 
 def test_records_without_checks_are_read_and_get_them_when_the_run_goes_on(file):
@@ -314,7 +314,7 @@ def test_a_folder_that_cannot_be_made(tmp_path, where):
     folder = tmp_path / where
     message = refusal(enter, open_run(folder))
     assert message.startswith(f"{folder}: cannot be written: ")
-    assert "--out" in message
+    assert "use another folder" in message
 
 
 def test_a_folder_that_is_a_file(tmp_path):
@@ -406,7 +406,7 @@ def test_another_configuration_is_refused_and_named(tmp_path):
     other = open_run(tmp_path, identity={"seed": 2, "ridge": 0.0, "design": "independent"})
     assert refusal(enter, other) == (
         f"{tmp_path} was made with seed 1, design nested; this command has seed 2, design "
-        "independent. Use the same settings to continue it, or --out for a new run."
+        "independent. Use the same settings to continue it, or another folder for a new run."
     )
     assert (tmp_path / MANIFEST).read_bytes() == before
     with open_run(tmp_path, identity={"seed": 1, "ridge": 0.0, "design": "nested"}):
@@ -455,7 +455,7 @@ def test_what_is_no_manifest_is_refused(tmp_path, content):
     (tmp_path / MANIFEST).write_bytes(content)
     message = refusal(enter, open_run(tmp_path, grown={"repeats": 3}))
     assert message.startswith(f"{tmp_path / MANIFEST}: not a manifest that elmlda wrote")
-    assert message.lower().endswith("use --out for a new run.")
+    assert message.lower().endswith("use another folder for a new run.")
     assert (tmp_path / MANIFEST).read_bytes() == content
 
 
@@ -632,7 +632,7 @@ def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
     with another_process_in(tmp_path) as process:
         assert refusal(enter, open_run(tmp_path)) == (
             f"{tmp_path} is being written by another elmlda (process {process.pid}). "
-            "Wait for it, or use --out for another run."
+            "Wait for it, or use another folder."
         )
         process.send_signal(signal.SIGKILL)
         process.wait()

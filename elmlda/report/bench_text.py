@@ -1,0 +1,67 @@
+"""What `elmlda bench` prints: a network's parts, the race as it goes on, its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from elmlda.bench.growth import GrowthPoint
+from elmlda.bench.limit import TimedNetwork
+from elmlda.bench.outcome import Outcome, Standing
+from elmlda.bench.race import Absence, Measurement
+from elmlda.ranges import format_ranges
+
+GROWTH_HEADER = f"{'fan-outs':14} {'seconds':>8}   {'peak memory':>11}"
+
+
+def format_network(timed: TimedNetwork) -> str:
+    """The nested network's parts, its sum, and the limit."""
+    lines = [f"{name:14} {seconds:8.2f} s" for name, seconds in timed.network.part_seconds.items()]
+    lines += [
+        f"{'nested sweep':14} {timed.seconds:8.2f} s",
+        f"{'limit':14} {timed.limit_seconds:8.2f} s   at {timed.hidden_speed / 1e9:.0f} and "
+        f"{timed.solver_speed / 1e9:.0f} GFLOP/s",
+        f"{'ratio':14} {timed.seconds / timed.limit_seconds:8.3f}",
+        f"{'peak memory':14} {timed.peak_bytes / 1e9:8.2f} GB",
+    ]
+    return "\n".join(lines)
+
+
+def format_result(result: Measurement | Absence) -> str:
+    """A line to read while the race is on."""
+    where = f"{result.contestant:14} fan-out {format_ranges(result.fanouts):8}"
+    if isinstance(result, Absence):
+        return f"{where} ABSENT: {result.reason}"
+    return f"{where} {result.seconds:8.2f} s"
+
+
+def format_outcome(outcome: Outcome) -> str:
+    """The table of the race, and what is to be said of its rows."""
+    standings = outcome.standings
+    header = (
+        f"{'contestant':14} {'methods':11} {'fan-outs':9} {'seconds':>9} {'':9} "
+        f"{'× nested':>8}  errors agree"
+    )
+    lines = [header, *map(_format_standing, standings)]
+    lines += [f"{row.contestant}: {row.note}." for row in standings if row.note]
+    lines += [f"Differs: {difference}." for difference in outcome.differences]
+    return "\n".join(lines)
+
+
+def _format_standing(row: Standing) -> str:
+    cells = f"{row.contestant:14} {row.methods:11} {row.fanouts:9}"
+    if row.kind == "absent":
+        return f"{cells} {'':9} ABSENT"
+    numbers = f"{row.seconds:9.2f} {row.kind:9} {row.ratio_to_nested:8.2f}"
+    return f"{cells} {numbers}  {row.errors_agree}".rstrip()
+
+
+def format_growth(point: GrowthPoint) -> str:
+    """A line of growth's table."""
+    label = f"1-{point.fanout}"
+    return f"{label:14} {point.seconds:8.2f}   {point.peak_bytes / 1e9:8.2f} GB"
+
+
+def format_paths(paths: Iterable[Path]) -> str:
+    """Where something was written, below an empty line."""
+    return "\n".join(["", *map(str, paths)])
