@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ from click.core import ParameterSource
 
 from elmlda.cli.bench_options import DEFAULT_OUT, bench_options
 from elmlda.cli.command import spell_command
+from elmlda.cli.conduct import build, read_share
 from elmlda.cli.options import network_options, one_network_options
 from elmlda.errors import ElmldaError
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmlda.bench.race import RacePlan
-    from elmlda.cli.run import Setup
+    from elmlda.experiments.run_spec import RunSpec
+    from elmlda.experiments.sweep import Sweep
 
 
 @click.command()
@@ -42,7 +45,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     from elmlda.machine import describe_machine
     from elmlda.report import bench_text
 
-    setup, plan, folder = _prepare(ctx)
+    sweep, spec, plan, folder = _prepare(ctx)
     timed = time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
     click.echo(bench_text.format_network(timed))
     if timed.network.precision != plan.settings.precision:
@@ -67,46 +70,46 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
         click.echo(bench_text.format_paths(paths))
     outcome.refuse_void()
     if options["growth"] and folder:
-        _grow(setup, options["growth"], folder)
+        _grow(sweep, spec, options["growth"], folder)
 
 
-def _prepare(ctx: click.Context) -> tuple[Setup, RacePlan, Path | None]:
+def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]:
     """Read the options and make the folder, before anything is timed for it."""
     from elmlda.bench.growth import nested_sizes
     from elmlda.bench.race import RacePlan
-    from elmlda.cli import run as runs
+    from elmlda.experiments.sweep import Sweep
     from elmlda.runs.files import make_folder
 
     options = ctx.params
     fanouts, contestants, growth = (options[name] for name in ("fanout", "peers", "growth"))
     if contestants and ctx.get_parameter_source("priors") is ParameterSource.DEFAULT:
         options["priors"] = "frequencies"
-    setup = runs.prepare({**options, "out": None, "design": "nested", "jobs": 1})
+    sweep, share = build(Sweep, {**options, "design": "nested"}), read_share(options)
+    spec = sweep.bind(None, share)
     peer_fanouts = options["peer_fanouts"] or fanouts
     plan = RacePlan(
-        setup.dataset, fanouts, contestants, peer_fanouts, setup.seed, setup.settings, setup.resources
+        spec.dataset, fanouts, contestants, peer_fanouts, sweep.seed, sweep.settings, spec.resources
     )
     try:
         plan.refuse_unfair()
     except ElmldaError as error:
         raise click.UsageError(error.for_command_line()) from error
-    runs.refuse_what_cannot_be(setup, plan.sizes)
     if growth:
-        runs.refuse_what_cannot_be(setup, nested_sizes(setup.dataset.n_inputs, growth[-1]))
+        replace(sweep, hidden=nested_sizes(spec.dataset.n_inputs, growth[-1])).bind(None, share)
     folder = options["out"] or (DEFAULT_OUT if contestants or growth else None)
     if folder:
         make_folder(folder)
-    return setup, plan, folder
+    return sweep, spec, plan, folder
 
 
-def _grow(setup: Setup, fanouts: tuple[int, ...], folder: Path) -> None:
+def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path) -> None:
     from elmlda.bench.growth import predict_growth, run_growth
     from elmlda.report import bench_text
     from elmlda.report.bench_report import write_growth
 
-    data, settings, resources, points = setup.dataset, setup.settings, setup.resources, []
+    data, settings, resources, points = spec.dataset, sweep.settings, spec.resources, []
     click.echo(f"\n{bench_text.GROWTH_HEADER}")
-    for point in run_growth(setup.ref, data.n_inputs, fanouts, setup.seed, settings, resources):
+    for point in run_growth(spec.ref, data.n_inputs, fanouts, sweep.seed, settings, resources):
         click.echo(bench_text.format_growth(point))
         points.append(point)
     predicted = predict_growth(data, fanouts, settings, resources.chunk)
