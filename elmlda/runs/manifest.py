@@ -13,8 +13,6 @@ from elmlda.runs.files import write_atomically
 from elmlda.version import __version__
 
 SCHEMA = 2
-OLD_SCHEMA = 1
-"""Without checksums."""
 MANIFEST = "manifest.json"
 
 
@@ -60,13 +58,13 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads(path.read_bytes())
         schema, sha256 = manifest["schema"], manifest.pop("sha256", None)
-        if schema not in (SCHEMA, OLD_SCHEMA):
+        if schema != SCHEMA:
             raise ElmldaError(
                 f"{path}: schema {schema!r:.40}, this elmlda writes schema {SCHEMA}.",
                 "Use another {out} for a new run.",
                 out=None,
             )
-        if sha256 != _sha256(manifest) and (sha256 is not None or schema == SCHEMA):
+        if sha256 != _sha256(manifest):
             raise ValueError("it does not have its checksum: it was damaged or edited")
         _require_sections(manifest)
     except FileNotFoundError:

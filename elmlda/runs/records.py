@@ -1,7 +1,6 @@
 """CSV files of records, each line with a checksum of its own.
 
-What a disk or an editor has changed is refused instead of being counted. Files from before there were
-checksums have none, and are read without.
+What a disk or an editor has changed is refused instead of being counted.
 
 A record is on disk, flushed and synced, before `append` returns. A torn last line (the process was
 killed, the power failed) is dropped when the run goes on.
@@ -56,15 +55,14 @@ class RecordFile(Generic[Record]):
         except FileNotFoundError:
             return []
         header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
-        if header not in (self._header, self._old_header):
+        if header != self._header:
             raise ElmldaError(
                 f"{self.path}: the first line is '{header[:200]}', expected '{self._header}'.",
                 "Another version of elmlda made it, or it was edited: remove it to have it computed "
                 "again, or use another {out} for a new run.",
                 out=None,
             )
-        parse = self._parse_checked if header == self._header else self._parse
-        return [parse(number, line) for number, line in enumerate(lines, start=2)]
+        return [self._parse_checked(number, line) for number, line in enumerate(lines, start=2)]
 
     def append(self, records: Sequence[Record]) -> None:
         """Add records; when this returns, they are on disk. If it fails, the file is as before."""
@@ -89,11 +87,8 @@ class RecordFile(Generic[Record]):
             if size == 0:
                 sync_folder(self.path.parent)
 
-    def mend(self) -> None:
-        """Cut off what follows the last line break, and give lines without one their CRC-32.
-
-        From now on nobody else may change the file.
-        """
+    def repair(self) -> None:
+        """Cut off what follows the last line break; from now on nobody else may change the file."""
         try:
             content = self._read_bytes()
         except FileNotFoundError:
@@ -102,8 +97,6 @@ class RecordFile(Generic[Record]):
         if self._n_bytes < len(content):
             with explain_refusal(self.path), open(self.path, "r+b", 0, opener=open_no_link) as file:
                 file.truncate(self._n_bytes)
-        if content[: self._n_bytes].partition(b"\n")[0].rstrip(b"\r") == self._old_header.encode():
-            self._write(self.read())
 
     def sort(self, key: Callable[[Record], Any]) -> None:
         """Bring the records into order, whatever the order in which they came."""
@@ -139,10 +132,10 @@ class RecordFile(Generic[Record]):
 
     @property
     def _header(self) -> str:
-        return f"{self._old_header},{CHECK}"
+        return f"{self._columns},{CHECK}"
 
     @property
-    def _old_header(self) -> str:
+    def _columns(self) -> str:
         return ",".join(self._parsers)
 
     def _format(self, record: Record) -> str:
@@ -178,7 +171,7 @@ class RecordFile(Generic[Record]):
 
     def _not_a_record(self, number: int, line: str, why: str) -> ElmldaError:
         return ElmldaError(
-            f"{self.path}, line {number}: {line[:200]!r} is not a record of {self._old_header} "
+            f"{self.path}, line {number}: {line[:200]!r} is not a record of {self._columns} "
             f"({why[:200]}). Remove the line to have it computed again."
         )
 

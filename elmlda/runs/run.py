@@ -76,7 +76,7 @@ class Run:
     def records(self, name: str, record_type: type[Record]) -> RecordFile[Record]:
         """The folder's file of such records, ready to be added to."""
         file = RecordFile(self.folder / name, record_type, self._refuse_if_replaced)
-        file.mend()
+        file.repair()
         return file
 
     def _refuse_if_replaced(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import sign
 
 from elmlda.core.evaluate import combine_posteriors, require_posteriors
 from elmlda.errors import ElmldaError
@@ -316,15 +317,15 @@ def test_names_do_nothing_in_a_report(invoke):
 
 
 def test_an_edited_manifest_does_nothing_in_a_report(invoke):
-    """What is no name but could be written by hand into an old manifest."""
+    """What is no name but could be written by hand into a manifest, checksum and all."""
     save()
     assert invoke(*SWEEP).exit_code == 0
     manifest = json.loads(Path("run/manifest.json").read_text())
     del manifest["sha256"]
     evil = f"{EVIL}\n\n```\n<script>"
-    manifest |= {"schema": 1, "machines": [{evil: evil}]}
+    manifest |= {"machines": [{evil: evil}]}
     manifest["run"] |= {"sha256": {evil: evil}, "activation": evil, evil: evil, "label": evil}
-    Path("run/manifest.json").write_text(json.dumps(manifest))
+    Path("run/manifest.json").write_bytes(sign(json.dumps(manifest)))
     assert invoke("report", "run", "--format", "html", "--format", "md").exit_code == 0
     tags = Tags()
     tags.feed(Path("run/report.html").read_text())

@@ -12,6 +12,8 @@ from elmlda import Compare, Ensemble, Shaped, Sweep, Timing, Tune
 from elmlda.cli import cli
 from elmlda.errors import ElmldaError
 
+BOTH = "--combine", "mean", "--combine", "vote"
+
 
 def run_command(*words):
     done = CliRunner().invoke(cli, [str(word) for word in words])
@@ -41,7 +43,19 @@ def drop_times(table):
         ),
         (
             {"kind": Ensemble, "fanout": 2, "n": 3, "repeats": 2, "combine": ("mean", "vote")},
-            "ensemble --fanout 2 --n 3 --repeats 2 --combine mean --combine vote".split(),
+            [
+                "ensemble",
+                "--fanout",
+                "2",
+                "--n",
+                "3",
+                "--repeats",
+                "2",
+                "--combine",
+                "mean",
+                "--combine",
+                "vote",
+            ],
             "ensemble.csv",
         ),
         (

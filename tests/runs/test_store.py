@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import add_checks, sign
 
 from elmlda.errors import ElmldaError
 from elmlda.runs.files import LOCK, write_atomically
@@ -32,7 +33,6 @@ class Row:
 
 
 ROWS = [Row(0, 0.5, "mixed"), Row(1, 0.25, "double"), Row(2, 1e-7, "a, b"), Row(10, 123456.0, '"c"')]
-OLD_CONTENT = b'repeat,share,label\n0,0.5,mixed\n1,0.25,double\n2,1e-07,"a, b"\n10,123456,"""c"""\n'
 CONTENT = (
     b"repeat,share,label,crc32\n0,0.5,mixed,714fee9e\n1,0.25,double,1f8c29c7\n"
     b'2,1e-07,"a, b",b17bee98\n10,123456,"""c""",558cd85a\n'
@@ -95,7 +95,7 @@ def test_a_float_keeps_six_digits(file):
 
 def test_no_file_is_no_records(file):
     assert file.read() == []
-    file.mend()
+    file.repair()
     assert not file.path.exists()
 
 
@@ -139,7 +139,7 @@ def test_a_torn_line_is_dropped_and_the_file_goes_on(tmp_path, cut):
 def test_a_torn_line_may_hold_anything(file, torn):
     file.path.write_bytes(CONTENT + torn)
     assert file.read() == ROWS
-    file.mend()
+    file.repair()
     assert file.path.read_bytes() == CONTENT
 
 
@@ -177,11 +177,9 @@ def test_a_foreign_header_is_refused(file, header):
     assert "use another folder" in message
 
 
-def test_records_without_checks_are_read_and_get_them_when_the_run_goes_on(file):
-    file.path.write_bytes(OLD_CONTENT + b"3,0.5")
-    assert file.read() == ROWS
-    file.mend()
-    assert file.path.read_bytes() == CONTENT
+def test_records_without_checks_are_refused(file):
+    file.path.write_bytes(b"repeat,share,label\n0,0.5,mixed\n")
+    assert "the first line is 'repeat,share,label', expected" in refusal(file.read)
 
 
 def test_a_changed_digit_is_found(file):
@@ -196,7 +194,7 @@ def test_a_changed_digit_is_found(file):
 
 @pytest.mark.parametrize("line", ["1_0,0.5,mixed", " 1,0.5,mixed", "1,0.50,mixed", "1,5e-1,mixed"])
 def test_a_line_that_elmlda_would_not_write(file, line):
-    file.path.write_text(f"repeat,share,label\n{line}\n")
+    file.path.write_bytes(add_checks(f"repeat,share,label\n{line}\n".encode()))
     assert "not written as elmlda writes" in refusal(file.read)
 
 
@@ -222,7 +220,7 @@ def test_a_line_with_a_check_that_fits_is_not_trusted_for_that(file, line, why):
 def test_what_cannot_be_read_is_named(file):
     file.path.mkdir()
     assert str(file.path) in refusal(file.read)
-    assert str(file.path) in refusal(file.mend)
+    assert str(file.path) in refusal(file.repair)
 
 
 def test_records_are_sorted(file):
@@ -428,22 +426,22 @@ def test_an_experiments_own_settings_must_agree(tmp_path):
 
 
 def sound_but_for(**sections):
-    """A manifest from before there were checksums, with sections that are not what they should be."""
+    """A manifest whose checksum fits, with sections that are not what they should be."""
     sound = {"run": {"seed": 1, "ridge": 0.0}, "machines": [], "experiments": {}}
-    content = json.dumps({"schema": 1, "elmlda": "0.1.0", **sound, **sections})
-    return pytest.param(content.encode(), id=json.dumps(sections))
+    content = json.dumps({"schema": 2, "elmlda": "0.1.0", **sound, **sections})
+    return pytest.param(sign(content), id=json.dumps(sections))
 
 
 @pytest.mark.parametrize(
     "content",
     [
         b"",
-        b'{"schema": 1, "run": {',
+        b'{"schema": 2, "run": {',
         b"\xff\xfe",
         b"[]",
         b"7",
         b"{}",
-        b'{"schema": 1, "run": {}, "machines": []}',
+        sign(b'{"schema": 2, "run": {}, "machines": []}'),
         sound_but_for(run=[]),
         sound_but_for(machines={}),
         sound_but_for(experiments=3),
@@ -461,19 +459,12 @@ def test_what_is_no_manifest_is_refused(tmp_path, content):
 
 def test_another_schema_is_refused(tmp_path):
     enter(open_run(tmp_path))
-    (tmp_path / MANIFEST).write_text(json.dumps({**manifest(tmp_path), "schema": 99}))
-    message = refusal(enter, open_run(tmp_path))
-    assert message.startswith(f"{tmp_path / MANIFEST}: schema 99, this elmlda writes schema 2.")
-
-
-def test_a_manifest_without_checksum_is_read_and_gets_it(tmp_path):
-    enter(open_run(tmp_path, grown={"repeats": 1}))
-    old = {**manifest(tmp_path), "schema": 1}
-    del old["sha256"]
-    (tmp_path / MANIFEST).write_text(json.dumps(old))
-    enter(open_run(tmp_path, grown={"repeats": 2}))
-    assert manifest(tmp_path)["schema"] == 2
-    assert len(manifest(tmp_path)["sha256"]) == 64
+    for schema in (1, 99):
+        (tmp_path / MANIFEST).write_text(json.dumps({**manifest(tmp_path), "schema": schema}))
+        message = refusal(enter, open_run(tmp_path))
+        assert message.startswith(
+            f"{tmp_path / MANIFEST}: schema {schema}, this elmlda writes schema 2."
+        )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import json
 
+from checks import sign
+
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.pairs import PairRecord
@@ -72,7 +74,7 @@ def timing_records(seconds):
     return [
         TimingRecord(
             repeat, fanout, 784 * fanout, method, 1 + order_methods(repeat, fanout).index(method),
-            taken, *[row[0] / 6] * 5, (taken - row[0]) / 2, row[0] / 6,
+            taken, *[round(row[0] / 6, 4)] * 5, (taken - row[0]) / 2, round(row[0] / 6, 4),
         )
         for fanout, rows in seconds.items()
         for repeat, row in enumerate(rows)
@@ -83,14 +85,14 @@ def timing_records(seconds):
 def make_run(folder, run=None, experiments=None, **records):
     """Write a run's folder; records by the name of their file."""
     manifest = {
-        "schema": 1,
+        "schema": 2,
         "elmlda": "0.1.0",
         "run": {**RUN, **(run or {})},
         "experiments": experiments or {},
         "machines": [MACHINE],
     }
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_bytes(sign(json.dumps(manifest)))
     for name, rows in records.items():
         if rows:
             RecordFile(folder / f"{name}.csv", type(rows[0])).append(rows)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from checks import add_checks, sign
 from damage import REFUSALS, read_or_refuse, within
 from made_up import RUN, ensemble_records, sweep_records, timing_records
 from PIL import Image, ImageDraw
@@ -303,8 +304,8 @@ def _records_bytes(name):
     return file.path.read_bytes()
 
 
-def _old_bytes(name):
-    """As they were before they had checks."""
+def _unchecked_bytes(name):
+    """Without the column of checks."""
     lines = _records_bytes(name).decode().splitlines()
     return "".join(f"{line.rpartition(',')[0]}\n" for line in lines).encode()
 
@@ -338,23 +339,25 @@ def _check_manifest(content, folder):
     assert found is None or found == expected, "a manifest that was never written"
 
 
-def _old_manifest():
+def _unsigned_manifest():
     planned = {
         "sweep": {"repeats": 2, "n_hidden": [784, 1568]},
         "ensemble": {"repeats": 2, "combine": ["mean"], "n": 2, "n_hidden": 15680},
         "timing": {"repeats": 1, "n_hidden": [784, 2352], "threads": 2, "chunk": 4000},
         "compare": {"repeats": 2, "n_hidden": [8], "rules": ["gcv", "none"], "folds": 2},
     }
-    whole = {"schema": 1, "elmlda": "0.1.0", "run": RUN, "experiments": planned, "machines": [{"a": 1}]}
+    whole = {"schema": 2, "elmlda": "0.1.0", "run": RUN, "experiments": planned, "machines": [{"a": 1}]}
     return json.dumps(whole, indent=1).encode()
 
 
 def _report_seeds():
-    """A whole folder without checks in one piece of text: that is the hardest to be sure of."""
+    """A whole folder in one piece of text; checks that fit are added to whatever becomes of it."""
+    wholes = [RECORDS.keys(), {"compare"}, {"sweep"}]
     return [
-        b"\0\0".join([_old_manifest(), *map(_old_bytes, RECORDS)]),
-        b"\0\0".join([_old_manifest(), *(_old_bytes(n) if n == "compare" else b"" for n in RECORDS)]),
-        b"\0\0".join([_old_manifest(), *(_old_bytes(n) if n == "sweep" else b"" for n in RECORDS)]),
+        b"\0\0".join(
+            [_unsigned_manifest(), *(_unchecked_bytes(n) if n in some else b"" for n in RECORDS)]
+        )
+        for some in wholes
     ]
 
 
@@ -363,12 +366,12 @@ def _check_report(content, folder):
     from elmlda.report.run_report import write_report
 
     manifest, *records = content.split(b"\0\0")
-    (folder / "manifest.json").write_bytes(manifest)
+    (folder / "manifest.json").write_bytes(sign(manifest))
     for name, rows in zip(RECORDS, records, strict=False):
         path = folder / f"{name}.csv"
         path.unlink(missing_ok=True)
         if rows:
-            path.write_bytes(rows)
+            path.write_bytes(add_checks(rows))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if read_or_refuse(read_run, folder) is not None:
