@@ -1,7 +1,7 @@
 """Extreme learning machines with output weights by linear discriminant analysis.
 
-Experiments: `Sweep`, `Ensemble`, `Timing`, `Compare`, `Tune` and `Shaped` take the command line's
-options as arguments; `run` computes what a folder lacks. Estimators for scikit-learn:
+Experiments: `Sweep`, `Ensemble`, `Calibration`, `Timing`, `Compare`, `Tune` and `Shaped` take the
+command line's options as arguments; `run` computes what a folder lacks. Estimators for scikit-learn:
 `ELMClassifier` and `ELMEnsembleClassifier`.
 """
 
@@ -12,6 +12,7 @@ from elmlda.version import __version__
 
 if TYPE_CHECKING:
     from elmlda.estimators import ELMClassifier, ELMEnsembleClassifier
+    from elmlda.experiments.calibration import Calibration
     from elmlda.experiments.compare import Compare
     from elmlda.experiments.ensemble import Ensemble
     from elmlda.experiments.shaped import Shaped
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from elmlda.experiments.tune import Tune
 
 _WHERE = {
+    "Calibration": "elmlda.experiments.calibration",
     "Compare": "elmlda.experiments.compare",
     "ELMClassifier": "elmlda.estimators",
     "ELMEnsembleClassifier": "elmlda.estimators",
@@ -31,6 +33,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "Calibration",
     "Compare",
     "ELMClassifier",
     "ELMEnsembleClassifier",

@@ -11,7 +11,8 @@ import click
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 GOES_ON = "Every finished network is recorded; the same command goes on from there."
-ADVICE = dict.fromkeys(("sweep", "ensemble", "timing", "compare", "tune", "shaped"), GOES_ON) | {
+RESUMABLE = "sweep", "ensemble", "calibration", "timing", "compare", "tune", "shaped"
+ADVICE = dict.fromkeys(RESUMABLE, GOES_ON) | {
     "train": "The model is written at the end; the same command starts anew.",
     "bench": "The same command starts anew; what it has written stays until then.",
 }

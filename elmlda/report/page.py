@@ -85,6 +85,8 @@ class Section:
     table: Table | None
     figures: Sequence[PageFigure]
     note: str = ""
+    summary: str = ""
+    """What it says in short, before all else."""
 
 
 def describe_sweep(table: pd.DataFrame, beside_paper: bool) -> Table:
@@ -105,7 +107,7 @@ def describe_sweep(table: pd.DataFrame, beside_paper: bool) -> Table:
         (Column("PI − LDA, points", extra=True), "difference", "{:.3f}", "difference_interval"),
         (Column("Wilcoxon p", extra=True), "wilcoxon_p", "{:.1g}", None),
     ]
-    return _describe("Error rates in per cent, means over repeats", table, columns, beside_paper)
+    return describe_table("Error rates in per cent, means over repeats", table, columns, beside_paper)
 
 
 def describe_timing(table: pd.DataFrame, beside_paper: bool) -> Table:
@@ -128,7 +130,7 @@ def describe_timing(table: pd.DataFrame, beside_paper: bool) -> Table:
             "one_pass_overhead_interval",
         ),
     ]
-    return _describe("Elapsed seconds, the fastest of the repeats", table, columns, beside_paper)
+    return describe_table("Elapsed seconds, the fastest of the repeats", table, columns, beside_paper)
 
 
 def describe_ensemble(table: pd.DataFrame, beside_paper: bool) -> Table:
@@ -147,7 +149,7 @@ def describe_ensemble(table: pd.DataFrame, beside_paper: bool) -> Table:
     wide["paper_mean"] = pd.Series(paper.ENSEMBLE_ERROR_PERCENT)
     columns.append((Column("paper (mean)"), "paper_mean", "{:.2f}", None))
     caption = "Error rates of ensembles in per cent, means over repeats"
-    return _describe(caption, wide.reset_index(), columns, beside_paper)
+    return describe_table(caption, wide.reset_index(), columns, beside_paper)
 
 
 def describe_tune(table: pd.DataFrame, input_weights: str) -> Table:
@@ -161,7 +163,7 @@ def describe_tune(table: pd.DataFrame, input_weights: str) -> Table:
         (Column("PI-ELM, %"), "pi_error_percent", "{:.2f}", None),
         (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", None),
     ]
-    return _describe("Error rates of held-out samples in per cent, means", table, columns, True)
+    return describe_table("Error rates of held-out samples in per cent, means", table, columns, True)
 
 
 def describe_schemes(table: pd.DataFrame) -> Table:
@@ -175,7 +177,7 @@ def describe_schemes(table: pd.DataFrame) -> Table:
         (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", "lda_interval"),
         (Column("PI − LDA, points"), "difference", "{:+.3f}", "difference_interval"),
     ]
-    return _describe("Error rates in per cent, means over repeats", table, columns, True)
+    return describe_table("Error rates in per cent, means over repeats", table, columns, True)
 
 
 def describe_choices(choices: Mapping[str, Choice]) -> Table:
@@ -191,7 +193,7 @@ def describe_choices(choices: Mapping[str, Choice]) -> Table:
         (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", None),
     ]
     caption = "Error rates of held-out training samples in per cent"
-    return _describe(caption, pd.DataFrame(rows), columns, True)
+    return describe_table(caption, pd.DataFrame(rows), columns, True)
 
 
 def describe_compare(table: pd.DataFrame) -> Table:
@@ -213,7 +215,7 @@ def describe_compare(table: pd.DataFrame) -> Table:
         (Column("LDA's worst class, %", extra=True), "lda_worst_recall_percent", "{:.1f}", None),
     ]
     present = [column for column in columns if column[1] in shown]
-    return _describe("Error rates in per cent, means over networks", shown, present, True)
+    return describe_table("Error rates in per cent, means over networks", shown, present, True)
 
 
 def describe_ranks(table: pd.DataFrame) -> Table:
@@ -225,10 +227,10 @@ def describe_ranks(table: pd.DataFrame) -> Table:
         (Column("Friedman p"), "friedman_p", "{:.2g}", None),
         (Column("critical difference", extra=True), "critical_difference", "{:.2f}", None),
     ]
-    return _describe("Average ranks over data sets, 1 is best", table, columns, True)
+    return describe_table("Average ranks over data sets, 1 is best", table, columns, True)
 
 
-def _describe(
+def describe_table(
     caption: str,
     table: pd.DataFrame,
     columns: Sequence[tuple[Column, str, str, str | None]],

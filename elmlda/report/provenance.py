@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from elmlda import paper
+from elmlda.experiments.calibration import count_groups
 from elmlda.ranges import format_ranges
 from elmlda.report.records import RunRecords
 from elmlda.settings import NetworkSettings
@@ -29,7 +30,7 @@ def find_gaps(run: RunRecords) -> list[str]:
     """What the run lacks, by its own plan and by the paper's protocol, in sentences."""
     gaps = list(_compare_gaps(run))
     if run.has_papers_experiments:
-        gaps += [*_sweep_gaps(run), *_ensemble_gaps(run), *_timing_gaps(run)]
+        gaps += [*_sweep_gaps(run), *_ensemble_gaps(run), *_calibration_gaps(run), *_timing_gaps(run)]
     return gaps
 
 
@@ -86,6 +87,17 @@ def _ensemble_gaps(run: RunRecords) -> Iterator[str]:
         yield "The data are not of the catalogue, so the confusion matrix and the images are not drawn."
 
 
+def _calibration_gaps(run: RunRecords) -> Iterator[str]:
+    planned = run.planned("calibration")
+    if not planned:
+        return
+    counts = count_groups(planned["n_hidden"], planned["n"], planned["repeats"])
+    found = Counter((record.n_hidden, record.size) for record in run.calibration)
+    n_planned, n_found = counts.values(), [min(found[kind], n) for kind, n in counts.items()]
+    if sum(n_found) < sum(n_planned):
+        yield f"Calibration has {sum(n_found):,} of {sum(n_planned):,} planned groups of networks."
+
+
 def _timing_gaps(run: RunRecords) -> Iterator[str]:
     if not run.timing:
         if run.is_papers_kind:
@@ -103,7 +115,8 @@ def _timing_gaps(run: RunRecords) -> Iterator[str]:
 
 def list_commands(run: RunRecords) -> list[str]:
     """The commands that make the run again, or go on with it."""
-    made = [name for name in ("sweep", "ensemble", "timing", "compare", "tune") if run.planned(name)]
+    names = ("sweep", "ensemble", "calibration", "timing", "compare", "tune")
+    made = [name for name in names if run.planned(name)]
     commands = [
         shlex.join(["elmlda", name, *_plan_options(run, name), *_options(run), *_folder(run, name)])
         for name in made
@@ -128,6 +141,8 @@ def _plan_options(run: RunRecords, experiment: str) -> list[str]:
         options = ["--n", str(planned.get("n", 1)), "--fanout", str(sizes // n_inputs), *options]
         schemes = planned.get("combine", ["mean"])
         return options + [word for scheme in schemes for word in ("--combine", scheme)]
+    if experiment == "calibration":
+        options = ["--n", format_ranges(tuple(planned["n"])), *options]
     n_inputs = _n_inputs(run)
     if n_inputs and all(size % n_inputs == 0 for size in sizes):
         return ["--fanout", format_ranges(tuple(size // n_inputs for size in sizes)), *options]
@@ -140,6 +155,7 @@ def _n_inputs(run: RunRecords) -> int:
         *((record.fanout, record.n_hidden) for record in run.sweep),
         *((record.fanout, record.n_hidden) for record in run.timing),
         *((record.fanout, record.n_hidden) for record in run.compare),
+        *((record.fanout, record.n_hidden) for record in run.calibration),
     ]
     if sized:
         fanout, n_hidden = sized[0]

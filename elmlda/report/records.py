@@ -15,6 +15,7 @@ from elmlda.core.arrays import IntArray
 from elmlda.datasets import Dataset, Table, list_datasets, load_source, split_table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
+from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.pairs import PairRecord
@@ -38,11 +39,12 @@ class RunRecords:
     timing: list[TimingRecord]
     compare: list[CompareRecord]
     tune: list[TuneRecord]
+    calibration: list[CalibrationRecord]
 
     @property
     def has_papers_experiments(self) -> bool:
         """Whether it is more than a comparison on one of several sets."""
-        return bool(self.sweep or self.ensemble or self.timing)
+        return bool(self.sweep or self.ensemble or self.timing or self.calibration)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -122,6 +124,7 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder, TimingRecord),
         _read(folder, CompareRecord),
         _read(folder, TuneRecord),
+        _read(folder, CalibrationRecord),
     )
     if not (records.has_papers_experiments or records.compare or records.tune):
         raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from elmlda.report.calibration_section import make_calibration_section
+from elmlda.report.calibration_tables import tabulate_calibration
 from elmlda.report.claims import Claim
 from elmlda.report.compare_tables import tabulate_compare
 from elmlda.report.evidence import LDA, PI, Evidence, gather_evidence
@@ -93,6 +95,8 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
         tables["compare_table"] = tabulate_compare(run.compare)
     if run.ensemble:
         tables["ensemble_table"] = tabulate_ensemble(run.ensemble)
+    if run.calibration:
+        tables["calibration_table"] = tabulate_calibration(run.calibration)
     if claims:
         tables["claims"] = tabulate_claims(claims)
     return tables
@@ -119,6 +123,8 @@ def _make_sections(
             describe_ensemble(table, run.is_papers_ensemble),
             list(_ensemble_figures(run, table)),
         )
+    if "calibration_table" in tables:
+        yield make_calibration_section(run.calibration, tables["calibration_table"])
     if "table2" in tables and not tables["table2"].empty:
         table = tables["table2"]
         yield Section(

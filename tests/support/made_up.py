@@ -4,7 +4,9 @@ import json
 
 from checks import sign
 
+from elmlda.core.calibration import N_BINS
 from elmlda.datasets.catalogue import MNIST_SHA256
+from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
@@ -64,6 +66,32 @@ def mistake_records(n, repeat=0, size=20, combine="mean", labels=None):
         )
         for i in range(n)
     ]
+
+
+def calibration_records(kinds):
+    """(fan-out, size) -> (confidence, accuracy) in per cent of each group.
+
+    Nine of ten samples are in the last bin, sure and right; the others share what is left.
+    """
+    return [
+        _calibration_record(fanout, size, group, round(100 * confidence), round(100 * accuracy))
+        for (fanout, size), groups in kinds.items()
+        for group, (confidence, accuracy) in enumerate(groups)
+    ]
+
+
+def _calibration_record(fanout, size, group, confidence_sum, n_correct):
+    n_sure, n_unsure = 9 * N_TEST // 10, N_TEST // 10
+    unsure_sum, n_right = confidence_sum - n_sure, n_correct - n_sure
+    unsure = min(N_BINS - 2, int(N_BINS * unsure_sum / n_unsure))
+    bins = [
+        " ".join(str({unsure: few, N_BINS - 1: many}.get(i, 0)) for i in range(N_BINS))
+        for few, many in ((n_unsure, n_sure), (unsure_sum, n_sure), (n_right, n_sure))
+    ]
+    return CalibrationRecord(
+        fanout, 784 * fanout, size, group, N_TEST, N_TEST - n_correct, confidence_sum / N_TEST,
+        0.2, 3, 0.05, abs(unsure_sum - n_right) / N_TEST, *bins,
+    )  # fmt: skip
 
 
 def timing_records(seconds):

@@ -18,7 +18,7 @@ import click
 import numpy as np
 from checks import add_checks, sign
 from damage import REFUSALS, read_or_refuse, within
-from made_up import RUN, ensemble_records, sweep_records, timing_records
+from made_up import RUN, calibration_records, ensemble_records, sweep_records, timing_records
 from PIL import Image, ImageDraw
 
 from elmlda.cli import cli
@@ -29,8 +29,10 @@ from elmlda.datasets.npz_file import load_npz
 from elmlda.datasets.samples import Reading, read_samples
 from elmlda.errors import ElmldaError
 from elmlda.execute.cluster import find_scheduler
+from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
+from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.networks.model import Model, Recipe, train_network
@@ -292,6 +294,11 @@ RECORDS = {
     ),
     "timing": (TimingRecord, timing_records({1: [(10.0, 20.0, 40.0)], 3: [(80.0, 90.0, 160.0)]})),
     "compare": (CompareRecord, _compare_records()),
+    "pairs": (PairRecord, [PairRecord(pair, 2 * pair, 2 * pair + 1, 190, 10_000) for pair in (3, 4)]),
+    "calibration": (
+        CalibrationRecord,
+        calibration_records({(1, 1): [(98.0, 93.0), (97.5, 93.5)], (2, 2): [(98.0, 97.0)]}),
+    ),
 }
 
 

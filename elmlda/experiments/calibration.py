@@ -1,0 +1,323 @@
+"""Are LDA-ELM's outputs posterior probabilities? Single networks at some fan-outs, and combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core.calibration import (
+    N_BINS,
+    Reliability,
+    brier_score,
+    count_floored,
+    log_loss,
+    measure_reliability,
+)
+from elmlda.core.evaluate import combine_posteriors, posteriors, round_posteriors
+from elmlda.errors import ElmldaError
+from elmlda.execute.local import execute
+from elmlda.experiments.network_experiment import NetworkExperiment
+from elmlda.experiments.options import read_numbers, read_sizes
+from elmlda.experiments.plan import Kept, Plan, Records, Step, Work
+from elmlda.experiments.run_spec import RunSpec
+from elmlda.networks.cost import Problem
+from elmlda.networks.jobs import job_generator, load_job_data
+from elmlda.networks.train import Readout, train_network
+from elmlda.runs.plausible import require_plausible
+from elmlda.runs.posteriors import PosteriorStore
+from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
+
+MOST_NETWORKS = 10_000
+"""All groups are listed before the first is measured."""
+ROUNDING = 1e-5
+"""Of what is recorded with six digits."""
+
+
+class Network(NamedTuple):
+    """A network of the run, at one of its hidden sizes."""
+
+    number: int
+    n_hidden: int
+
+
+class Group(NamedTuple):
+    """Networks whose posteriors are averaged: those from group·size on, as many as the size says."""
+
+    n_hidden: int
+    size: int
+    group: int
+
+    @property
+    def networks(self) -> list[Network]:
+        first = self.group * self.size
+        return [Network(number, self.n_hidden) for number in range(first, first + self.size)]
+
+
+@dataclass(frozen=True)
+class CalibrationRecord:
+    """One row of calibration.csv: the mean posteriors of `size` networks on the test samples."""
+
+    FILE: ClassVar[str] = "calibration.csv"
+    fanout: float
+    n_hidden: int
+    size: int
+    group: int
+    """Its networks are group·size to group·size + size - 1 of the run."""
+    n_test: int
+    errors: int
+    confidence: float
+    """Mean posterior of the class that is chosen."""
+    log_loss: float
+    floored: int
+    """Samples whose class has a posterior below `elmlda.core.calibration.SMALLEST`."""
+    brier: float
+    ece: float
+    """Expected calibration error, over the bins below."""
+    bin_counts: str
+    """Samples by confidence: in each of `N_BINS` equal bins from 0 to 1, with blanks between."""
+    bin_confidences: str
+    """Sums of their confidences."""
+    bin_correct: str
+    """How many of them are right."""
+
+    def __post_init__(self) -> None:
+        require_plausible(
+            self,
+            positive=("fanout", "n_hidden", "size", "n_test"),
+            at_most={
+                "errors": self.n_test,
+                "floored": self.n_test,
+                "confidence": 1 + ROUNDING,
+                "brier": 2 + ROUNDING,
+                "ece": 1 + ROUNDING,
+            },
+        )
+        self._check_bins()
+
+    def _check_bins(self) -> None:
+        counts, correct = (
+            [int(count) for count in text.split(" ")] for text in (self.bin_counts, self.bin_correct)
+        )
+        sums = [float(total) for total in self.bin_confidences.split(" ")]
+        if not len(counts) == len(correct) == len(sums) == N_BINS:
+            raise ValueError(f"expected {N_BINS} bins")
+        bins = zip(counts, correct, sums, strict=True)
+        if not all(0 <= right <= n and 0 <= total <= n * (1 + ROUNDING) for n, right, total in bins):
+            raise ValueError("a bin has more than its samples")
+        if (sum(counts), sum(correct)) != (self.n_test, self.n_test - self.errors):
+            raise ValueError("the bins' counts do not sum to the counts of all")
+        of_bins = self.reliability.confidence, self.reliability.ece
+        if not np.allclose(of_bins, (self.confidence, self.ece), rtol=0, atol=ROUNDING):
+            raise ValueError("the bins have another confidence or ece")
+
+    @property
+    def key(self) -> Group:
+        return Group(self.n_hidden, self.size, self.group)
+
+    @property
+    def reliability(self) -> Reliability:
+        """The bins as arrays."""
+        return Reliability(
+            np.array(self.bin_counts.split(" "), np.int64),
+            np.array(self.bin_confidences.split(" "), np.float64),
+            np.array(self.bin_correct.split(" "), np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class CalibrationPlan(Plan[NetworkJob]):
+    """What is to be measured: groups of networks of the largest hidden size, single ones of others."""
+
+    dataset: DatasetRef
+    n_inputs: int
+    hidden_sizes: tuple[int, ...]
+    group_sizes: tuple[int, ...]
+    """Networks in a group, ascending."""
+    repeats: int
+    """Of the largest group, and of single networks at the smaller hidden sizes."""
+    seed: int
+    design: str
+    settings: NetworkSettings
+    resources: Resources
+    train: bool = True
+    """Whether networks that are not kept are trained; if not, their groups are left out."""
+
+    def __post_init__(self) -> None:
+        if self.n_networks > MOST_NETWORKS:
+            raise ElmldaError(
+                f"{self.repeats:,} groups of {self.group_sizes[-1]:,} are {self.n_networks:,} "
+                f"networks, expected at most {MOST_NETWORKS:,}."
+            )
+
+    @property
+    def n_networks(self) -> int:
+        """Of the largest hidden size."""
+        return self.repeats * self.group_sizes[-1]
+
+    def keys(self) -> list[Group]:
+        """Groups that are disjoint at each hidden and group size."""
+        counts = count_groups(self.hidden_sizes, self.group_sizes, self.repeats)
+        return [Group(*kind, i) for kind, n_groups in counts.items() for i in range(n_groups)]
+
+    def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
+        """The networks of the groups that are not recorded, their posteriors kept or not."""
+        return self._train(self._networks(recorded))
+
+    def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
+        """The networks of those groups whose posteriors are not kept."""
+        if not self.train:
+            return []
+        needed = self._networks({record.key for record in records[CalibrationRecord]})
+        return self._train(
+            one for one in needed if posteriors.read(self._key(one), one.n_hidden) is None
+        )
+
+    def _networks(self, recorded: Collection[Any]) -> set[Network]:
+        open_groups = (group for group in self.keys() if group not in recorded)
+        return {network for group in open_groups for network in group.networks}
+
+    def _train(self, networks: Iterable[Network]) -> list[NetworkJob]:
+        """Jobs that give these; in the nested design one gives all hidden sizes of a number."""
+        sizes: dict[tuple[int, ...], list[int]] = {}
+        for network in sorted(networks):
+            sizes.setdefault(self._key(network), []).append(network.n_hidden)
+        return [
+            NetworkJob(self.dataset, self.seed, key, tuple(of_key), self.settings, self.resources)
+            for key, of_key in sizes.items()
+        ]
+
+    def _key(self, network: Network) -> tuple[int, ...]:
+        return network_key(self.design, *network, self.n_inputs)
+
+    def problem(self, job: NetworkJob) -> Problem:
+        return Problem.of(load_job_data(self.dataset), job.sizes)
+
+    def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
+        """Groups that are whole already, then each network and what becomes whole by it."""
+        recorded = {record.key for record in work.records[CalibrationRecord]}
+        lacking = {Network(job.key[0], size) for job in work.jobs for size in job.sizes}
+        waiting = {
+            group: lacking.intersection(group.networks)
+            for group in self.keys()
+            if group not in recorded
+        }
+        for group in _pop_whole(waiting):
+            yield Step(list(self._measure(group, work.posteriors)), n_done=0)
+        for job, found in execute(score_job, work.jobs, work.backend):
+            # The largest is kept last: until it is, the network is trained again as large as it was,
+            # and its smaller sizes are rounded as they were.
+            for n_hidden, of_size in zip(job.sizes, found, strict=True):
+                yield Step(kept=Kept(job.key, n_hidden, of_size), n_done=int(n_hidden == job.sizes[-1]))
+                for networks in waiting.values():
+                    networks.discard(Network(job.key[0], n_hidden))
+            for group in _pop_whole(waiting):
+                yield Step(list(self._measure(group, work.posteriors)), n_done=0)
+
+    @cached_property
+    def _labels(self) -> IntArray:
+        return load_job_data(self.dataset).test.labels
+
+    def _measure(self, group: Group, kept: PosteriorStore) -> Iterator[CalibrationRecord]:
+        """The group's record, if its posteriors are there."""
+        stored = [kept.read(self._key(network), group.n_hidden) for network in group.networks]
+        members = [one for one in stored if one is not None]
+        if len(members) == group.size:
+            yield measure_group(group, members, self._labels, self.n_inputs)
+        elif self.train:
+            first, last = group.networks[0].number, group.networks[-1].number
+            raise ElmldaError(
+                f"posteriors of networks {first} to {last} went away while they were needed. "
+                "Run the same command again."
+            )
+
+
+def _pop_whole(waiting: dict[Group, set[Network]]) -> list[Group]:
+    """Take out the groups that wait for nothing."""
+    whole = [group for group, networks in waiting.items() if not networks]
+    for group in whole:
+        del waiting[group]
+    return whole
+
+
+def count_groups(
+    hidden_sizes: Sequence[int], group_sizes: Sequence[int], repeats: int
+) -> dict[tuple[int, int], int]:
+    """Hidden and group size -> groups; both sizes are ascending."""
+    *smaller, largest = hidden_sizes
+    n_networks = repeats * group_sizes[-1]
+    single = {(n_hidden, 1): repeats for n_hidden in smaller}
+    return single | {(largest, size): n_networks // size for size in group_sizes}
+
+
+def score_job(job: NetworkJob) -> list[FloatArray]:
+    """LDA-ELM's test posteriors at each of the job's hidden sizes (float32), in this process."""
+    readout = Readout(job.sizes, job.settings.ridge)
+    (scored,) = train_network(
+        load_job_data(job.dataset), job_generator(job), [readout], job.settings, job.resources, ("lda",)
+    ).readouts
+    scores = scored.scores["lda"]
+    return [round_posteriors(posteriors(scores[:, i])) for i in range(len(job.sizes))]
+
+
+def measure_group(
+    group: Group, members: Sequence[FloatArray], labels: IntArray, n_inputs: int
+) -> CalibrationRecord:
+    """What the mean of the members' posteriors (each n_test × n_classes) is worth."""
+    mean = combine_posteriors(np.stack(members))[-1]
+    bins = measure_reliability(mean, labels)
+    return CalibrationRecord(
+        group.n_hidden / n_inputs,
+        *group,
+        n_test=len(labels),
+        errors=int((bins.counts - bins.correct).sum()),
+        confidence=bins.confidence,
+        log_loss=log_loss(mean, labels),
+        floored=count_floored(mean, labels),
+        brier=brier_score(mean, labels),
+        ece=bins.ece,
+        bin_counts=" ".join(map(str, bins.counts)),
+        bin_confidences=" ".join(f"{total:.6g}" for total in bins.confidence_sums),
+        bin_correct=" ".join(map(str, bins.correct)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(NetworkExperiment):
+    """LDA-ELM's posterior probabilities against what comes true on the test samples."""
+
+    name = "calibration"
+    record_types = (CalibrationRecord,)
+
+    fanouts: str | int | Iterable[int] = "1,5,20"
+    """Networks of the largest are combined; of others there are single ones."""
+    n: str | int | Iterable[int] = "1,2,5,20"
+    """Networks that are combined."""
+    repeats: int = 10
+    """Groups of the most networks; single networks at smaller fan-outs."""
+    train: bool = True
+    """Whether networks whose posteriors are not kept are trained; if not, they are left out."""
+
+    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
+        return read_sizes(self.fanouts, None, spec.data.n_inputs)
+
+    def _require_room(self, spec: RunSpec) -> None:
+        if self.train:  # what is kept takes no room to speak of
+            super()._require_room(spec)
+
+    def grown(self, spec: RunSpec) -> dict[str, Any]:
+        """Nothing if nothing is trained: what is kept is no plan."""
+        if not self.train:
+            return {}
+        sizes, n = list(self.sizes(spec)), list(read_numbers(self.n))
+        return {"repeats": self.repeats, "n_hidden": sizes, "n": n}
+
+    def plan(self, spec: RunSpec) -> CalibrationPlan:
+        return CalibrationPlan(
+            spec.ref, spec.data.n_inputs, self.sizes(spec), read_numbers(self.n), self.repeats,
+            self.seed, self.design, self.settings, spec.resources, self.train,
+        )  # fmt: skip
