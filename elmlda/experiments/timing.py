@@ -56,9 +56,11 @@ class TimingRecord:
     test: float
 
     def __post_init__(self) -> None:
-        positive = ("fanout", "n_hidden", "turn", "seconds", "gram")
-        one_of = {"method": tuple(METHODS)}
-        require_plausible(self, positive=positive, at_most={"turn": len(METHODS)}, one_of=one_of)
+        positive = ("fanout", "n_hidden", "seconds", "gram")
+        require_plausible(self, positive=positive, one_of={"method": tuple(METHODS)})
+        turn = 1 + order_methods(self.repeat, self.fanout).index(self.method)
+        if self.turn != turn:
+            raise ValueError(f"turn is {self.turn}, expected {turn}")
 
     @property
     def key(self) -> TimingKey:
