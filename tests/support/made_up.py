@@ -102,7 +102,7 @@ def timing_records(seconds):
     return [
         TimingRecord(
             repeat, fanout, 784 * fanout, method, 1 + order_methods(repeat, fanout).index(method),
-            taken, *[round(row[0] / 6, 4)] * 5, (taken - row[0]) / 2, round(row[0] / 6, 4),
+            taken, *[row[0] / 6] * 5, (taken - row[0]) / 2, row[0] / 6,
         )
         for fanout, rows in seconds.items()
         for repeat, row in enumerate(rows)

@@ -292,7 +292,7 @@ RECORDS = {
         MistakeRecord,
         [MistakeRecord(1, 2, "mean", 7 * i, i, i + 1, 0.9, 0.05) for i in range(2)],
     ),
-    "timing": (TimingRecord, timing_records({1: [(10.0, 20.0, 40.0)], 3: [(80.0, 90.0, 160.0)]})),
+    "timing": (TimingRecord, timing_records({1: [(12.0, 20.0, 40.0)], 3: [(84.0, 90.0, 160.0)]})),
     "compare": (CompareRecord, _compare_records()),
     "pairs": (PairRecord, [PairRecord(pair, 2 * pair, 2 * pair + 1, 190, 10_000) for pair in (3, 4)]),
     "calibration": (
