@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -58,10 +59,16 @@ class Sample:
     def repeats(self) -> int:
         return len(self.by_repeat)
 
+    @cached_property
+    def variance(self) -> float:
+        """Of the mean over repeats, from their spread."""
+        return _variance(self.by_repeat) / self.repeats
+
     def estimate(self, level: float = LEVEL) -> Estimate:
-        """The number with Student's interval."""
-        half = estimate_mean(self.by_repeat, level).half
-        return Estimate(self.value, self.value - half, self.value + half, self.repeats)
+        """The number with Student's interval; a single repeat has none."""
+        n = self.repeats
+        half = student_quantile(level, n - 1) * math.sqrt(self.variance) if n > 1 else NAN
+        return Estimate(self.value, self.value - half, self.value + half, n)
 
     def distance(self, printed: float, paper_repeats: int, rounding: float) -> float:
         """z: this number minus a printed one, in standard errors of that difference.
@@ -75,8 +82,7 @@ class Sample:
         """
         if self.repeats < 2:
             return NAN
-        ours = _variance(self.by_repeat) / self.repeats
-        error = math.sqrt(ours + self.paper_variance / paper_repeats + rounding**2)
+        error = math.sqrt(self.variance + self.paper_variance / paper_repeats + rounding**2)
         difference = self.value - printed
         if error == 0:
             return math.copysign(math.inf, difference) if difference else 0.0
@@ -145,12 +151,7 @@ def sample_mean(by_repeat: FloatArray) -> Sample:
 
 def estimate_mean(values: FloatArray, level: float = LEVEL) -> Estimate:
     """Mean and its interval by Student's t; a single value has no interval."""
-    n = len(values)
-    if n == 0:
-        return UNKNOWN
-    mean = float(np.mean(values))
-    half = student_quantile(level, n - 1) * math.sqrt(_variance(values) / n) if n > 1 else NAN
-    return Estimate(mean, mean - half, mean + half, n)
+    return sample_mean(values).estimate(level)
 
 
 def student_quantile(level: float, degrees: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from elmlda.report.page import render_html, render_markdown
+from elmlda.report.render import render_html, render_markdown
 from elmlda.runs.files import write_atomically
 
 ADVICE = "The records are as they were: mend the cause and run the same command again."

@@ -41,14 +41,14 @@ def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
     if not run.is_papers_kind:
         return f"Not the paper's input weights but {run.input_weights} ones.", "neutral"
     counted = select_counted(claims, Reading.EQ5)
-    text = _describe_interim(counted) + _describe_verdicts(counted)
-    return text[0].upper() + text[1:], _choose_kind(counted)
+    text = f"{_describe_interim(counted)}Reproduced: {_describe_verdicts(counted)}"
+    return text, _choose_kind(counted)
 
 
 def summarise_other_reading(claims: Sequence[Claim]) -> str:
     """The same for PI-ELM with a constant hidden unit."""
-    counted = select_counted(claims, Reading.CONSTANT)
-    return f"With a constant hidden unit in PI-ELM, which Eq. (5) lacks, {_describe_verdicts(counted)}"
+    verdicts = _describe_verdicts(select_counted(claims, Reading.CONSTANT))
+    return f"With a constant hidden unit in PI-ELM, which Eq. (5) lacks, reproduced: {verdicts}"
 
 
 def select_counted(claims: Sequence[Claim], reading: Reading) -> list[Claim]:
@@ -69,7 +69,7 @@ def _describe_interim(claims: Sequence[Claim]) -> str:
         what = claim.full, claim.repeats_are
         found[what] = max(claim.ours.repeats, found.get(what, 0))
     lacking = [f"{n} of {full} {name}" for (full, name), n in found.items() if n < full]
-    return f"Interim ({', '.join(lacking)}): " if lacking else "Interim: "
+    return f"Interim ({', '.join(lacking)}). " if lacking else "Interim. "
 
 
 def _describe_verdicts(claims: Sequence[Claim]) -> str:
@@ -80,7 +80,7 @@ def _describe_verdicts(claims: Sequence[Claim]) -> str:
         for some, name in ((statements, "statements"), (rates, "rates"))
         if some
     )
-    return "; ".join([f"reproduced: {counts}", *_describe_others(claims)]) + "."
+    return "; ".join([counts, *_describe_others(claims)]) + "."
 
 
 def _describe_others(claims: Sequence[Claim]) -> Iterator[str]:

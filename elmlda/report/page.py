@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from elmlda import paper
 from elmlda.experiments.tune import Choice
@@ -98,16 +96,39 @@ def describe_sweep(table: pd.DataFrame, beside_paper: bool) -> Table:
         (Column("Repeats", extra=True), "repeats", "{:.0f}", None),
         (Column("PI-ELM, %"), "pi_error_percent", "{:.2f}", "pi_interval"),
         (Column("paper"), "paper_pi_error_percent", "{:.2f}", None),
-        (Column("distance, SE", extra=True), "pi_distance", "{:+.1f}", None),
+        (Column("z", extra=True), "pi_distance", "{:+.1f}", None),
         (Column("LDA-ELM, %"), "lda_error_percent", "{:.2f}", "lda_interval"),
         (Column("paper"), "paper_lda_error_percent", "{:.2f}", None),
-        (Column("distance, SE", extra=True), "lda_distance", "{:+.1f}", None),
+        (Column("z", extra=True), "lda_distance", "{:+.1f}", None),
         (Column("better by, %"), "improvement_percent", "{:.1f}", "improvement_interval"),
         (Column("paper"), "paper_improvement_percent", "{:.1f}", None),
+        (Column("z", extra=True), "improvement_distance", "{:+.1f}", None),
         (Column("PI − LDA, points", extra=True), "difference", "{:.3f}", "difference_interval"),
         (Column("Wilcoxon p", extra=True), "wilcoxon_p", "{:.1g}", None),
     ]
     return describe_table("Error rates in per cent, means over repeats", table, columns, beside_paper)
+
+
+def describe_constant(table: pd.DataFrame) -> Table:
+    """Table 1 with the other reading of PI-ELM; `table` is `tabulate_sweep`'s."""
+    columns: list[tuple[Column, str, str, str | None]] = [
+        (Column("Fan-out"), "fanout", "{:.0f}", None),
+        (Column("Repeats", extra=True), "repeats", "{:.0f}", None),
+        (Column("PI-ELM, %"), "pi_constant_error_percent", "{:.2f}", "pi_constant_interval"),
+        (Column("paper"), "paper_pi_error_percent", "{:.2f}", None),
+        (Column("z"), "pi_constant_distance", "{:+.1f}", None),
+        (
+            Column("better by, %"),
+            "constant_improvement_percent",
+            "{:.1f}",
+            "constant_improvement_interval",
+        ),
+        (Column("paper"), "paper_improvement_percent", "{:.1f}", None),
+        (Column("z", extra=True), "constant_improvement_distance", "{:+.1f}", None),
+    ]
+    return _describe(
+        "Error rates in per cent, PI-ELM with a constant hidden unit", table, columns, True
+    )
 
 
 def describe_timing(table: pd.DataFrame, beside_paper: bool) -> Table:
@@ -122,7 +143,7 @@ def describe_timing(table: pd.DataFrame, beside_paper: bool) -> Table:
         (Column("LDA extra, %"), "overhead_percent", "{:.3f}", "overhead_interval"),
         (Column("paper"), "paper_overhead_percent", "{:.1f}", None),
         (Column("by the clock, %", extra=True), "elapsed_overhead_percent", "{:+.1f}", None),
-        (Column("both in one pass, s"), "both_seconds", "{:.2f}", None),
+        (Column("both in one pass, s", extra=True), "both_seconds", "{:.2f}", None),
         (
             Column("one pass: LDA extra, %", extra=True),
             "one_pass_overhead_percent",
@@ -254,7 +275,10 @@ def _cell(value: float | str, form: str, half: float) -> Cell:
         return Cell(value, value)
     if math.isnan(value):
         return Cell("", "")
-    text = form.format(value).replace("-", "−")
+    text = form.format(value)
+    if not text.strip("+-0."):  # no sign for what rounds to zero
+        text = form.format(0.0)
+    text = text.replace("-", "−")
     if not math.isnan(half):
         text += f" ± {form.format(half).lstrip('+')}"
     return Cell(text, float(value))
@@ -299,47 +323,3 @@ def describe_machine(machine: Any) -> str:
         for key, value in machine.items()
     ]
     return "; ".join(words)
-
-
-def render_html(context: dict[str, Any]) -> str:
-    """One self-contained page; everything is escaped."""
-    return _environment(is_html=True).get_template("report.html.j2").render(context)
-
-
-def render_markdown(context: dict[str, Any]) -> str:
-    """What a repository's page shows; figures are the PNG files beside it."""
-    return _environment(is_html=False).get_template("report.md.j2").render(context)
-
-
-def _environment(is_html: bool) -> Environment:
-    environment = Environment(
-        loader=PackageLoader("elmlda.report"),
-        autoescape=is_html,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["md"] = _escape_markdown
-    environment.filters["code"] = _code_span
-    environment.filters["fence"] = _choose_fence
-    return environment
-
-
-def _code_span(value: object) -> str:
-    """Text for between two backticks, where nothing can be escaped."""
-    return " ".join(str(value).split()).replace("`", "'")
-
-
-def _choose_fence(lines: Sequence[str]) -> str:
-    """Backticks that these lines of code do not end, three or more."""
-    longest = max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0)
-    return "`" * max(3, longest + 1)
-
-
-def _escape_markdown(value: object) -> str:
-    """Text that Markdown takes as it is, also inside a table."""
-    text = " ".join(str(value).split())
-    for character in "\\`*_[]<>|#&":
-        text = text.replace(character, f"\\{character}")
-    return text

@@ -11,6 +11,7 @@ import pandas as pd
 
 from elmlda.report.calibration_section import make_calibration_section
 from elmlda.report.calibration_tables import tabulate_calibration
+from elmlda.report.claim_figures import plot_distance
 from elmlda.report.claims import Claim
 from elmlda.report.compare_tables import tabulate_compare
 from elmlda.report.evidence import LDA, PI, Evidence, gather_evidence
@@ -33,6 +34,7 @@ from elmlda.report.page import (
     Section,
     build_context,
     describe_compare,
+    describe_constant,
     describe_ensemble,
     describe_sweep,
     describe_timing,
@@ -115,6 +117,14 @@ def _make_sections(
             list(_sweep_figures(evidence, table, beside)),
             SWEEP_NOTE + (PAPER_NOTE if beside else ""),
         )
+        if beside:
+            yield Section(
+                "constant",
+                "Table 1 with a constant unit in PI-ELM",
+                describe_constant(table),
+                [],
+                CONSTANT_NOTE,
+            )
     if "ensemble_table" in tables:
         table = tables["ensemble_table"]
         yield Section(
@@ -189,8 +199,12 @@ SWEEP_NOTE = (
     "PI − LDA: mean of the repeats' own differences, with Wilcoxon's signed-rank test."
 )
 PAPER_NOTE = (
-    " Distance: ours minus the paper's in standard errors of that difference; the paper gives no "
-    "spread, so its 200 repeats are taken to vary like ours."
+    " z: ours minus the paper's in standard errors of that difference; the paper gives no spread, so "
+    "its 200 repeats are taken to vary like ours."
+)
+CONSTANT_NOTE = (
+    "Eq. (16) gives LDA-ELM a constant; Eq. (5) gives PI-ELM none. Here PI-ELM has one, a hidden unit "
+    "that is always 1. LDA-ELM's rates are those of the table above."
 )
 TIMING_NOTE = (
     "LDA-ELM is trained as the paper writes it: its own covariance (Eq. 12), factorisation, solution "
@@ -217,6 +231,14 @@ def _sweep_figures(evidence: Evidence, table: pd.DataFrame, beside: bool) -> Ite
         f"What LDA-ELM's error rate is lower by, with 95 % intervals{papers}.",
         partial(plot_improvement, table=table, beside_paper=beside),
     )
+    if beside and table["pi_distance"].notna().any():
+        yield PageFigure(
+            "distance",
+            "z of every rate of Table 1 over fan-out, for both readings of PI-ELM and for LDA-ELM",
+            "Ours minus the paper's rate in standard errors of that difference (z). Chance alone puts "
+            "19 of 20 into the shaded band. Fan-outs of a repeat share hidden units and move together.",
+            partial(plot_distance, table=table),
+        )
     rates = {
         fanout: evidence.at((fanout,), (PI, LDA))[:, 0]
         for fanout in SPREAD_FANOUTS

@@ -140,7 +140,7 @@ def judge_larger_at_small_fanouts(evidence: Evidence, reading: Reading) -> Claim
     if not claim.ours.repeats:
         return claim
     both = ", ".join(f"{name}: {_with_interval(check)}" for name, check in checks.items())
-    return replace(claim, because=f"{claim.because} ({both})")
+    return replace(claim, because=f"{claim.because}; {both}")
 
 
 def _with_interval(check: Check) -> str:

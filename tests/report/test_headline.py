@@ -94,7 +94,7 @@ def test_an_interim_verdict_says_so(run, claims):
         for claim in claims
     ]
     text, tone = summarise(run, interim)
-    assert text.startswith("Interim (30 of 200 networks): reproduced: 12 of 12 statements")
+    assert text.startswith("Interim (30 of 200 networks). Reproduced: 12 of 12 statements")
     assert tone == "open"
     (row,) = [row for row in group_statements(interim)[0].rows if "every fan-out" in row["text"]][:1]
     assert row["verdict"] == "reproduced (interim)"

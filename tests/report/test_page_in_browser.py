@@ -76,7 +76,7 @@ def test_it_loads_whole(open_page):
     page = open_page()
     assert page.title() == "elmlda on mnist"
     widths = page.eval_on_selector_all("img", "images => images.map(image => image.naturalWidth)")
-    assert len(widths) == 7
+    assert len(widths) == 8
     assert min(widths) > 0
     assert page.get_by_text(EVIL).count() >= 1  # as text, not as an image
 

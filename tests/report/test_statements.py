@@ -214,7 +214,7 @@ def test_larger_at_small_fanouts_needs_both_measures():
     slope, _ = np.polyfit(np.log2(paper.FANOUTS), [curve[fanout] for fanout in paper.FANOUTS], 1)
     assert claim.verdict == NO
     both = f"the cut at fan-out 5: −0.35 ± 0.00, the slope: {-slope:.2f} ± 0.00"
-    assert claim.because == f"fails at the cut at fan-out 5 ({both})"
+    assert claim.because == f"fails at the cut at fan-out 5; {both}"
 
 
 def test_the_papers_own_slope_and_cut():
@@ -229,7 +229,7 @@ def test_the_papers_own_slope_and_cut():
         "the closest is the cut at fan-out 5": (cut, 1),
     }
     assert (claim.printed, claim.ours.value) == pytest.approx(
-        shown[claim.because.split(" (")[0]], abs=0.01
+        shown[claim.because.split(";")[0]], abs=0.01
     )
 
 
