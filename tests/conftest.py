@@ -1,9 +1,10 @@
 import os
-import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from idx_files import idx_bytes
 from threadpoolctl import threadpool_limits
 
 from elmlda.datasets import Dataset, Split, load_dataset
@@ -26,6 +27,16 @@ def _nothing_fetched(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELMLDA_DATA", str(tmp_path_factory.mktemp("fetched")))
         yield
+
+
+@pytest.fixture
+def without_proc(monkeypatch):
+    """As where the system has no /proc: none of its files can be read."""
+
+    def missing(*args, **kwargs):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", missing)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -86,7 +97,5 @@ def clouds(make_dataset, tmp_path_factory):
     dataset = make_dataset(600, 200, 9, 4, np.uint8)
     for part, split in (("train", dataset.train), ("t10k", dataset.test)):
         for kind, values in (("images", split.inputs.reshape(-1, 3, 3)), ("labels", split.labels)):
-            header = struct.pack(f">2xBB{values.ndim}I", 0x08, values.ndim, *values.shape)
-            path = folder / f"{part}-{kind}-idx{values.ndim}-ubyte"
-            path.write_bytes(header + values.astype(np.uint8).tobytes())
+            (folder / f"{part}-{kind}-idx{values.ndim}-ubyte").write_bytes(idx_bytes(values))
     return folder

@@ -177,11 +177,7 @@ def test_peak_memory_is_of_this_process():
     assert 1 << 24 < peak < 1.1 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def test_peak_memory_without_proc(monkeypatch):
-    def missing(*args, **kwargs):
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "read_text", missing)
+def test_peak_memory_without_proc(without_proc):
     assert measure_peak_bytes() == resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

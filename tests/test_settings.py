@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refusal_of
 
 from elmlda.errors import ElmldaError
 from elmlda.networks.steps import HIDDEN_DTYPES
@@ -77,10 +78,7 @@ def test_values_that_are_accepted(name, values):
 )
 def test_values_that_are_refused_in_one_line(name, value, message):
     for make in (NetworkSettings, lambda **given: replace(NetworkSettings(), **given)):
-        with pytest.raises(ElmldaError) as raised:
-            make(**{name: value})
-        assert str(raised.value).startswith(message)
-        assert len(str(raised.value).splitlines()) == 1
+        assert refusal_of(make, **{name: value}).startswith(message)
 
 
 @properties

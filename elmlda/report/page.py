@@ -126,7 +126,7 @@ def describe_constant(table: pd.DataFrame) -> Table:
         (Column("paper"), "paper_improvement_percent", "{:.1f}", None),
         (Column("z", extra=True), "constant_improvement_distance", "{:+.1f}", None),
     ]
-    return _describe(
+    return describe_table(
         "Error rates in per cent, PI-ELM with a constant hidden unit", table, columns, True
     )
 

@@ -1,15 +1,9 @@
 """A small data set in files, and the command line as a process and in this one."""
 
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-from elmlda.cli import cli
-
-ELMLDA = Path(sys.executable).with_name("elmlda")
+from command_line import ELMLDA, invoke_here
 
 
 @pytest.fixture
@@ -17,7 +11,7 @@ def elmlda(tmp_path):
     """`elmlda` with arguments, as a process in an empty folder."""
 
     def run(*arguments):
-        command = [str(ELMLDA), *map(str, arguments)]
+        command = [ELMLDA, *map(str, arguments)]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
 
     return run
@@ -27,14 +21,7 @@ def elmlda(tmp_path):
 def invoke(tmp_path, monkeypatch):
     """`elmlda` with arguments, in this process and an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        result = CliRunner().invoke(cli, list(map(str, arguments)))
-        if result.exception and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result
-
-    return run
+    return invoke_here
 
 
 @pytest.fixture

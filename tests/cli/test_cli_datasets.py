@@ -1,17 +1,12 @@
 """sweep, ensemble and timing on every set of the catalogue, and on the user's own files."""
 
-import json
-
 import numpy as np
 import pytest
+from command_line import read_raw_manifest
 
 from elmlda.datasets.text_sets import TEXT_SETS
 
 TABLES = [text_set.info.name for text_set in TEXT_SETS]
-
-
-def manifest(tmp_path, name):
-    return json.loads((tmp_path / "results" / name / "manifest.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -26,7 +21,7 @@ def test_every_command_on_every_table(invoke, tmp_path, name):
         result = invoke(*command, *(common if command[0] != "report" else []))
         assert result.exit_code == 0, result.output
         assert "nan" not in result.stdout.lower()
-    made = manifest(tmp_path, name)["run"]
+    made = read_raw_manifest(tmp_path / "results" / name)["run"]
     assert made.get("inputs") == ("standardised by the training part" if name != "digits" else None)
     assert ("split" in made) == (name != "satimage")
     rows = (tmp_path / "results" / name / "sweep.csv").read_text().splitlines()
@@ -77,7 +72,7 @@ def test_a_run_goes_on_only_with_the_same_label(invoke, refusal, tmp_path):
     (tmp_path / "pets.csv").write_text("size,kind,place\n" + rows)
     common = ["sweep", "--dataset", "pets.csv", "--hidden", 3, "--repeats", 1, "--label"]
     assert invoke(*common, "kind").exit_code == 0
-    assert manifest(tmp_path, "pets")["run"]["label"] == "kind"
+    assert read_raw_manifest(tmp_path / "results" / "pets")["run"]["label"] == "kind"
     message = refusal(*common, "place")
     assert message.startswith("results/pets was made with label kind, rows ")
     assert "; this command has label place, rows " in message

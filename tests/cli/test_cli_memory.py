@@ -2,21 +2,18 @@
 
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from command_line import ELMLDA, TWO_CORES
 from processes import alive_in_session, unmeasured
 
 from elmlda.experiments import outlook
-from elmlda.machine import count_cores
 from elmlda.networks import memory
 
-ELMLDA = Path(sys.executable).with_name("elmlda")
 MOST_BYTES = 4.5e9
 WITH_PROC = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are in /proc")
-TWO_CORES = pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
 
 
 @pytest.fixture
@@ -36,7 +33,7 @@ def measure(folder, *arguments):
 
     Not getrusage's maxrss: on Linux a child starts with the peak of the process it came from.
     """
-    command = [str(ELMLDA), *arguments, "--quiet"]
+    command = [ELMLDA, *arguments, "--quiet"]
     peaks: dict[int, tuple[int, int]] = {}
     with subprocess.Popen(command, cwd=folder, env=unmeasured(), start_new_session=True) as process:
         while process.poll() is None:

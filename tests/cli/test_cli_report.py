@@ -1,9 +1,9 @@
 """elmlda report as users meet it."""
 
-import csv
 import json
 
 import pytest
+from command_line import read_raw_manifest, read_rows
 from made_up import make_run, sweep_records, timing_records
 
 TIMING = timing_records({1: [(1.0, 1.1, 1.2)] * 3, 11: [(20.0, 20.5, 21.0)]})
@@ -77,14 +77,13 @@ def test_torn_lines_do_not_count(invoke, tmp_path):
     whole = (folder / "timing.csv").read_bytes()
     (folder / "timing.csv").write_bytes(whole[:-10])
     invoke("report", folder, "--format", "csv")
-    with (folder / "table2.csv").open() as file:
-        assert [row["fanout"] for row in csv.DictReader(file)] == ["1"]
+    assert [row["fanout"] for row in read_rows(folder / "table2.csv")] == ["1"]
     assert (folder / "timing.csv").read_bytes() == whole[:-10]  # a report changes no record
 
 
 def test_a_manifest_without_settings_is_no_obstacle(invoke, tmp_path):
     folder = make_run(tmp_path / "run", timing=TIMING)
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = read_raw_manifest(folder)
     manifest["run"] = {"dataset": "mnist"}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert "Not the paper's data" in invoke("report", folder).stdout

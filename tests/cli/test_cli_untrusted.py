@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import sign
+from command_line import read_raw_manifest, read_rows
 
 from elmlda.core.evaluate import combine_posteriors, require_posteriors
 from elmlda.errors import ElmldaError
@@ -33,10 +34,6 @@ def with_value(values, value):
     changed = np.array(values, np.float64)
     changed[3, 1] = value
     return changed
-
-
-def read_rows(path):
-    return list(csv.DictReader(Path(path).read_text().splitlines()))
 
 
 def test_a_message_is_one_line_that_ends_somewhere(refusal, monkeypatch):
@@ -320,7 +317,7 @@ def test_an_edited_manifest_does_nothing_in_a_report(invoke):
     """What is no name but could be written by hand into a manifest, checksum and all."""
     save()
     assert invoke(*SWEEP).exit_code == 0
-    manifest = json.loads(Path("run/manifest.json").read_text())
+    manifest = read_raw_manifest("run")
     del manifest["sha256"]
     evil = f"{EVIL}\n\n```\n<script>"
     manifest |= {"machines": [{evil: evil}]}

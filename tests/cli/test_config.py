@@ -1,8 +1,7 @@
 """A configuration file: the command's defaults, with every misspelling refused."""
 
-import json
-
 import pytest
+from command_line import read_raw_manifest
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def run(invoke, clouds, tmp_path):
     def sweep(*arguments):
         result = invoke("sweep", "--data-dir", clouds, "--out", "run", *arguments)
         assert result.exit_code == 0, result.output
-        return json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
+        return read_raw_manifest(tmp_path / "run")
 
     return sweep
 
@@ -99,7 +98,7 @@ def test_every_option_can_be_set(run, invoke, config, clouds, tmp_path):
     """
     result = invoke("sweep", *config(text))
     assert (result.exit_code, result.output) == (0, "")
-    manifest = json.loads((tmp_path / "there" / "manifest.json").read_text(encoding="utf-8"))
+    manifest = read_raw_manifest(tmp_path / "there")
     made = {key: value for key, value in manifest["run"].items() if key != "sha256"}
     assert made == {
         "dataset": "mine",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import invoke_here
 
 from elmlda.datasets import load_dataset, verify_dataset
 from elmlda.datasets.remote_sets import FASHION_MNIST
@@ -21,13 +22,9 @@ def _somebody_has_it():
 
 @pytest.fixture
 def invoke(tmp_path, monkeypatch):
-    from click.testing import CliRunner
-
-    from elmlda.cli import cli
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ELMLDA_DATA", str(tmp_path / "data"))
-    return lambda *arguments: CliRunner().invoke(cli, list(map(str, arguments)), catch_exceptions=False)
+    return invoke_here
 
 
 def test_debians_files_have_the_known_content():

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refusal_of
 
 from elmlda.datasets import idx
 from elmlda.datasets.idx import read_idx, read_idx_file
@@ -45,9 +46,7 @@ def write(folder, content, name="file"):
 
 def refusal(path):
     """Return the message that `path` is refused with, without the path before it."""
-    with pytest.raises(ElmldaError) as caught:
-        read_idx(path)
-    return check_message(path, str(caught.value))
+    return check_message(path, refusal_of(read_idx, path))
 
 
 def read_or_refuse(path):
@@ -436,11 +435,7 @@ def test_available_memory_is_a_plausible_number():
     assert 1 << 24 < idx.available_memory() < 1 << 50
 
 
-def test_available_memory_without_proc(monkeypatch):
-    def missing(*args, **kwargs):
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "read_text", missing)
+def test_available_memory_without_proc(monkeypatch, without_proc):
     assert 1 << 24 < idx.available_memory() < 1 << 50
     monkeypatch.delattr(os, "sysconf")
     assert idx.available_memory() is None
@@ -460,17 +455,6 @@ def test_a_folder(tmp_path):
 def test_a_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert refusal(tmp_path / "pipe") == "a pipe or device, expected an IDX file."
-
-
-@pytest.fixture
-def unprivileged():
-    """Root may read everything, so be somebody else."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    yield
-    os.seteuid(0)
 
 
 def test_an_unreadable_file(tmp_path, request):

@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import shutil
 import socket
-import struct
 import threading
 from dataclasses import replace
 from functools import partial
@@ -13,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import invoke_here
+from idx_files import idx_bytes
 
-from elmlda.cli import cli
 from elmlda.datasets import catalogue, load_dataset, verify_dataset
 from elmlda.datasets.download import RemoteFile
 from elmlda.datasets.idx_folder import PARTS
@@ -23,11 +22,6 @@ from elmlda.datasets.remote_sets import FASHION_MNIST, KMNIST
 from elmlda.errors import ElmldaError
 
 NAMES = {part: file.name for part, file in KMNIST.files.items()}
-
-
-def idx_bytes(values):
-    values = np.asarray(values, np.uint8)
-    return struct.pack(f">2xBB{values.ndim}I", 8, values.ndim, *values.shape) + values.tobytes()
 
 
 PIXELS = np.arange(30 * 4).reshape(30, 2, 2)
@@ -120,12 +114,6 @@ def make(request, tmp_path, monkeypatch):
     return make
 
 
-def run(*arguments):
-    result = CliRunner().invoke(cli, list(map(str, arguments)))
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result
-
-
 def names_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -174,7 +162,7 @@ def test_every_mirrors_fault_is_told_in_one_line(make, serve, away):
     missing, _ = serve({})
     wrong, _ = serve(dict.fromkeys(NAMES.values(), b"something else"))
     tiny = make(away, missing, wrong)
-    result = run("data", "fetch", "tiny")
+    result = invoke_here("data", "fetch", "tiny")
     assert result.exit_code == 1
     assert result.stderr == (
         f"Error: tiny: {NAMES['train-images']} could not be fetched ({away}: no connection; "
@@ -203,13 +191,13 @@ def test_a_folder_that_cannot_be_written(make, good, tmp_path, monkeypatch):
 
 def test_the_command(make, good):
     tiny = make(good[0])
-    result = run("data", "fetch", "tiny")
+    result = invoke_here("data", "fetch", "tiny")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.splitlines()[-1] == f"tiny is here: {tiny.folder}"
     assert len(result.stdout.splitlines()) == 5
-    assert run("data", "fetch", "tiny", "--quiet").output == ""
-    assert "[not here" not in run("data", "list").stdout.split("tiny ")[1].splitlines()[0]
-    assert run("data", "verify", "tiny").exit_code == 0
+    assert invoke_here("data", "fetch", "tiny", "--quiet").output == ""
+    assert "[not here" not in invoke_here("data", "list").stdout.split("tiny ")[1].splitlines()[0]
+    assert invoke_here("data", "verify", "tiny").exit_code == 0
 
 
 def test_progress_is_told(make, good):
@@ -276,7 +264,7 @@ def source(tmp_path):
 
 def test_copied_from_a_folder(make, source):
     tiny = make()
-    result = run("data", "fetch", "tiny", "--from", source)
+    result = invoke_here("data", "fetch", "tiny", "--from", source)
     assert result.exit_code == 0, result.output
     assert f"{NAMES['train-images']}: copied from {source / NAMES['train-images']}" in result.stdout
     assert names_in(tiny.folder) == sorted(NAMES.values())
@@ -305,7 +293,7 @@ def test_a_copy_that_fails_leaves_nothing(make, source, monkeypatch):
 
     tiny = make()
     monkeypatch.setattr(shutil, "copyfileobj", fail)
-    result = run("data", "fetch", "tiny", "--from", source)
+    result = invoke_here("data", "fetch", "tiny", "--from", source)
     assert result.exit_code == 1
     assert "cannot be written: No space left on device. Set ELMLDA_DATA to a folder" in result.stderr
     assert names_in(tiny.folder) == []
@@ -321,7 +309,7 @@ def test_other_content_is_not_copied(make, source):
 
 def test_a_folder_without_them(make, tmp_path):
     make()
-    result = run("data", "fetch", "tiny", "--from", tmp_path / "nowhere")
+    result = invoke_here("data", "fetch", "tiny", "--from", tmp_path / "nowhere")
     assert result.exit_code == 1
     assert result.stderr == (
         f"Error: {tmp_path / 'nowhere'}: No such file or directory, "

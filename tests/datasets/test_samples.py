@@ -6,21 +6,16 @@ import struct
 import numpy as np
 import pytest
 from PIL import Image
+from refusals import refusal_of_file
 
 from elmlda.datasets.samples import Reading, read_samples
-from elmlda.errors import ElmldaError
 
 SAMPLES = np.arange(24).reshape(4, 6)
 READING = Reading(6, (2, 3))
 
 
 def refusal(path, reading=READING):
-    with pytest.raises(ElmldaError) as error:
-        read_samples(path, reading)
-    message = str(error.value)
-    assert message.startswith((f"{path}: ", f"{path}, line "))
-    assert "\n" not in message
-    return message.removeprefix(f"{path}: ").removeprefix(str(path))
+    return refusal_of_file(read_samples, path, reading).removeprefix(": ")
 
 
 @pytest.fixture

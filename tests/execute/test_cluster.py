@@ -1,7 +1,6 @@
 """A real Dask scheduler and real workers on loopback, started by Dask's own commands."""
 
 import asyncio
-import csv
 import json
 import os
 import shutil
@@ -10,25 +9,24 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import ELMLDA, TWO_CORES, read_rows
+from faults import finish, finish_here, n_rows, refused, started, the_error
 from processes import alive_in_session, unmeasured, wait_until
 
 import elmlda
-from elmlda.cli import cli
 from elmlda.errors import ElmldaError
 from elmlda.execute.cluster import Expected, Offer, find_scheduler, prepare_worker
 from elmlda.experiments.run_spec import find_anywhere
 from elmlda.machine import count_cores
 from elmlda.settings import DatasetRef
 
-ELMLDA, DASK = (str(Path(sys.executable).with_name(name)) for name in ("elmlda", "dask"))
+DASK = str(Path(sys.executable).with_name("dask"))
 TIMED = ("seconds", "crc32")
 """Columns that depend on the time that a network took."""
 PLAN = "--hidden", "40-120:40", "--ridge", "1e-3", "--repeats", "40", "--chunk", "50"
@@ -46,7 +44,7 @@ elmlda.execute.cluster.CONNECT_SECONDS = elmlda.execute.cluster.NO_WORKER_SECOND
 from elmlda.cli import main
 main()
 """
-DEADLY = "import os, elmlda.execute.cluster\nelmlda.cluster.run_here = lambda *_: os._exit(1)\n"
+DEADLY = "import os, elmlda.execute.cluster\nelmlda.execute.cluster.run_here = lambda *_: os._exit(1)\n"
 ANOTHER_VERSION = "import elmlda.version\nelmlda.version.__version__ = '0.0.9'\n"
 
 
@@ -139,59 +137,24 @@ def command(clouds):
 def alone(command, tmp_path_factory):
     """The folder of the run in one process."""
     folder = tmp_path_factory.mktemp("alone") / "run"
-    finish_here(command(folder, "--jobs", "1", "--threads", "1"))
+    complete_here(command(folder, "--jobs", "1", "--threads", "1"))
     return folder
 
 
-@contextmanager
-def started(words):
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it in the background
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            for pid in alive_in_session(process.pid):
-                os.kill(pid, signal.SIGKILL)
-
-
-def finish(words, **options):
-    result = subprocess.run(words, capture_output=True, text=True, timeout=300, **options)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-
-
-def finish_here(words):
+def complete_here(words):
     """Without the time that a process takes to start."""
-    result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
+    result = finish_here(words)
     assert (result.exit_code, result.output) == (0, "")
 
 
 def refusal_here(words):
-    result = CliRunner().invoke(cli, words[1:])
-    assert result.exit_code == 1
-    return result.stderr.removeprefix("Error: ")
-
-
-def refusal(words, **options):
-    """The one line that a command ends with."""
-    result = subprocess.run(words, capture_output=True, text=True, timeout=60, **options)
-    assert (result.returncode, result.stdout) == (1, ""), result.stderr
-    assert result.stderr.startswith("Error: "), result.stderr
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("Error: ")
-
-
-def n_rows(folder):
-    path = folder / "sweep.csv"
-    return max(0, path.read_bytes().count(b"\n") - 1) if path.exists() else 0
+    result = finish_here(words)
+    return the_error(result.exit_code, result.stdout, result.stderr)
 
 
 def rows(folder, name="sweep.csv"):
     """Records without their times."""
-    with (folder / name).open(encoding="utf-8", newline="") as file:
-        return [{k: v for k, v in row.items() if k not in TIMED} for row in csv.DictReader(file)]
+    return read_rows(folder / name, without=TIMED)
 
 
 # The same results
@@ -219,7 +182,7 @@ def test_the_same_sweep_as_in_one_process(cluster, command, alone, clouds, tmp_p
 def test_other_experiments(cluster, command, tmp_path, experiment, plan):
     here, there = tmp_path / "here", tmp_path / "there"
     finish(command(there, "--cluster", cluster.file, experiment=experiment, plan=plan))
-    finish_here(command(here, experiment=experiment, plan=plan))
+    complete_here(command(here, experiment=experiment, plan=plan))
     paths = sorted(path.relative_to(here) for path in here.rglob("*.csv"))
     assert paths
     for path in paths:
@@ -233,13 +196,13 @@ def test_rows_split_on_the_cluster(cluster, command, alone, tmp_path):
 
 @pytest.mark.parametrize("n_blocks", [3, 4])
 def test_rows_split_here(command, alone, tmp_path, n_blocks):
-    finish_here(command(tmp_path / "run", "--split-rows", n_blocks, "--threads", "1"))
+    complete_here(command(tmp_path / "run", "--split-rows", n_blocks, "--threads", "1"))
     assert rows(tmp_path / "run") == rows(alone)
 
 
-@pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
+@TWO_CORES
 def test_rows_split_over_processes(command, alone, tmp_path):
-    finish_here(command(tmp_path / "run", "--split-rows", "4", "--jobs", "2"))
+    complete_here(command(tmp_path / "run", "--split-rows", "4", "--jobs", "2"))
     assert rows(tmp_path / "run") == rows(alone)
 
 
@@ -286,7 +249,7 @@ def test_the_scheduler_is_killed(cluster, command, alone, tmp_path):
         "command goes on from there, with or without --cluster.\n"
     )
     assert 0 < n_rows(folder) < len(rows(alone))
-    finish_here(command(folder, "--threads", "1"))
+    complete_here(command(folder, "--threads", "1"))
     assert rows(folder) == rows(alone)
 
 
@@ -324,7 +287,7 @@ def test_another_version(cluster, command, alone, tmp_path):
     assert stderr.count("\n") == 1
     assert rows(folder) == rows(alone)
 
-    message = refusal(command(tmp_path / "second", "--cluster", cluster.file))
+    message = refused(command(tmp_path / "second", "--cluster", cluster.file))
     assert message.startswith("worker tcp://127.0.0.1:")
     assert ": elmlda is 0.0.9 there, " in message
     assert n_rows(tmp_path / "second") == 0
@@ -342,7 +305,7 @@ def test_other_data_are_refused(cluster, command, clouds, tmp_path, there):
     preload = tmp_path / "elsewhere.py"
     preload.write_text(ELSEWHERE.format(str(elsewhere)))
     cluster.add_workers(1, "--preload", preload)
-    message = refusal(command(tmp_path / "run", "--cluster", cluster.file))
+    message = refused(command(tmp_path / "run", "--cluster", cluster.file))
     assert message.startswith("worker tcp://127.0.0.1:")
     expected = "has another content there than here" if elsewhere.exists() else str(elsewhere)
     assert expected in message
@@ -354,7 +317,7 @@ def test_too_little_memory_is_refused(clusters, command, tmp_path):
         cluster.kill(worker)
     cluster.add_workers(1, "--memory-limit", "400MB")
     plan = "--hidden", "6000", "--ridge", "1", "--repeats", "1"
-    message = refusal(command(tmp_path / "run", "--cluster", cluster.file, plan=plan))
+    message = refused(command(tmp_path / "run", "--cluster", cluster.file, plan=plan))
     assert "a network takes 0.5 GB of memory, no worker offers more than 0.4 GB" in message
     assert "a larger memory limit, or use fewer hidden units or a smaller --chunk." in message
     cluster.kill(cluster.alive_workers()[0])
@@ -388,7 +351,7 @@ def test_a_network_that_kills_every_worker(command, tmp_path, monkeypatch):
     cluster = DaskCluster(tmp_path)
     try:
         cluster.add_workers(3, "--preload", tmp_path / "deadly.py")
-        message = refusal(command(tmp_path / "run", "--cluster", cluster.file))
+        message = refused(command(tmp_path / "run", "--cluster", cluster.file))
     finally:
         cluster.close()
     assert ": several workers died one after the other at the same network, most likely " in message
@@ -458,7 +421,7 @@ def test_nobody_listens(command, tmp_path):
         unused.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
         words = command(tmp_path / "run", "--cluster", address)
-        message = refusal([sys.executable, "-P", "-c", IMPATIENT, *words[1:]])
+        message = refused([sys.executable, "-P", "-c", IMPATIENT, *words[1:]])
     assert message.startswith(f"{address}: the Dask scheduler cannot be reached: ")
 
 

@@ -1,11 +1,11 @@
 """A clock that jumps, back and forth, changes nothing."""
 
-import csv
 import os
 import subprocess
 
 import pytest
-from faults import ENSEMBLE, SWEEP, TIMES, TWO_CORES, results
+from command_line import TWO_CORES, read_rows
+from faults import ENSEMBLE, SWEEP, TIMES, results
 
 pytestmark = pytest.mark.faults
 JUMPS = """
@@ -32,6 +32,5 @@ def test_a_clock_that_jumps(command, undisturbed, tmp_path, plan):
         alone = undisturbed[SWEEP if plan[0] == "sweep" else ENSEMBLE]
         assert results(tmp_path / "run") == results(alone)
     for path in (tmp_path / "run").glob("*.csv"):
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):
-                assert all(0 <= float(row[name]) < 600 for name in TIMES & row.keys()), row
+        for row in read_rows(path):
+            assert all(0 <= float(row[name]) < 600 for name in TIMES & row.keys()), row

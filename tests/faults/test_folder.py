@@ -1,6 +1,5 @@
 """The run's folder is removed, replaced, locked, copied or full of links while it is worked on."""
 
-import json
 import os
 import shutil
 import signal
@@ -8,12 +7,11 @@ import subprocess
 from contextlib import contextmanager
 
 import pytest
+from command_line import ELMLDA, TWO_CORES, read_raw_manifest
 from faults import (
-    ELMLDA,
     ENSEMBLE,
     LONG,
     SWEEP,
-    TWO_CORES,
     finish,
     finish_here,
     n_rows,
@@ -198,7 +196,7 @@ def test_copied_to_another_machine(clouds, command, undisturbed, tmp_path, monke
     assert ours["sweep.csv"] == results(undisturbed[SWEEP])[0]["sweep.csv"]
     for name in ("ensemble.csv", "mistakes.csv", "pairs.csv"):
         assert ours[name] == results(undisturbed[ENSEMBLE])[0][name], name
-    manifest = json.loads((there / "run" / "manifest.json").read_bytes())
+    manifest = read_raw_manifest(there / "run")
     assert [machine["cores"] for machine in manifest["machines"]][-1] == 7
     assert len(manifest["machines"]) == 2
     result = finish_here([ELMLDA, "report", "run"])

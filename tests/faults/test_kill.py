@@ -8,7 +8,8 @@ import sys
 import time
 
 import pytest
-from faults import ENSEMBLE, SWEEP, TWO_CORES, finish, finish_here, n_rows, n_steps, results, started
+from command_line import TWO_CORES
+from faults import ENSEMBLE, SWEEP, finish, finish_here, n_rows, n_steps, results, started
 from processes import alive_in_session, wait_until, workers_in_session
 
 pytestmark = pytest.mark.faults

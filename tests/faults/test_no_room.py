@@ -1,13 +1,12 @@
 """A full disk: the file is named, nothing is torn, and the run goes on when there is room."""
 
-import json
 import shutil
 import subprocess
 import sys
 
 import pytest
+from command_line import ELMLDA, read_raw_manifest
 from faults import (
-    ELMLDA,
     ENSEMBLE,
     SWEEP,
     build,
@@ -54,7 +53,7 @@ def assert_whole(folder):
         assert lines[-1] == b""
         assert len({line.count(b",") for line in lines[:-1]}) <= 1
     if (folder / "manifest.json").exists():
-        json.loads((folder / "manifest.json").read_bytes())
+        read_raw_manifest(folder)
     assert not list(folder.rglob(".elmlda-*"))
 
 

@@ -9,12 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from command_line import ELMLDA, TWO_CORES
 from faults import (
-    ELMLDA,
     GOES_ON,
     LONG,
     SWEEP,
-    TWO_CORES,
     finish,
     finish_here,
     n_rows,

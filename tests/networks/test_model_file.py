@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from refusals import refusal_of_file
 
 from elmlda.errors import ElmldaError
 from elmlda.networks import model_file
@@ -54,12 +55,7 @@ def inputs(make_dataset):
 
 
 def refusal(path):
-    with pytest.raises(ElmldaError) as error:
-        read_model(path)
-    message = str(error.value)
-    assert message.startswith((f"{path}: ", f"{path}, "))
-    assert "\n" not in message
-    return message.removeprefix(f"{path}: ")
+    return refusal_of_file(read_model, path).removeprefix(": ")
 
 
 @pytest.mark.parametrize("with_input_weights", [False, True])

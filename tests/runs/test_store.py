@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import add_checks, sign
+from refusals import refusal_of
 
-from elmlda.errors import ElmldaError
 from elmlda.runs.files import LOCK, write_atomically
 from elmlda.runs.manifest import MANIFEST, read_manifest
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
@@ -48,14 +48,6 @@ def open_run(folder, experiment="sweep", identity=None, fixed=None, grown=None, 
     identity = {"seed": 1, "ridge": 0.0} if identity is None else identity
     machine = {"cpu": "one"} if machine is None else machine
     return Run(folder, experiment, identity, fixed or {}, grown or {}, machine)
-
-
-def refusal(call, *args):
-    with pytest.raises(ElmldaError) as caught:
-        call(*args)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 def enter(run):
@@ -161,7 +153,7 @@ def test_a_damaged_line_is_named(file, line):
     lines = CONTENT.split(b"\n")
     lines[2] = line
     file.path.write_bytes(b"\n".join(lines))
-    message = refusal(file.read)
+    message = refusal_of(file.read)
     assert message.startswith(f"{file.path}, line 3: ")
     assert message.endswith("Remove the line to have it computed again.")
     assert len(message) < 500
@@ -171,7 +163,7 @@ def test_a_damaged_line_is_named(file, line):
 def test_a_foreign_header_is_refused(file, header):
     content = header + CONTENT[CONTENT.index(b"\n") :]
     file.path.write_bytes(content)
-    message = refusal(file.read)
+    message = refusal_of(file.read)
     assert message.startswith(f"{file.path}: the first line is '{header.decode()}', expected ")
     assert "'repeat,share,label,crc32'" in message
     assert "use another folder" in message
@@ -179,7 +171,7 @@ def test_a_foreign_header_is_refused(file, header):
 
 def test_records_without_checks_are_refused(file):
     file.path.write_bytes(b"repeat,share,label\n0,0.5,mixed\n")
-    assert "the first line is 'repeat,share,label', expected" in refusal(file.read)
+    assert "the first line is 'repeat,share,label', expected" in refusal_of(file.read)
 
 
 def test_a_changed_digit_is_found(file):
@@ -189,13 +181,13 @@ def test_a_changed_digit_is_found(file):
             changed = bytearray(CONTENT)
             changed[at] = ord("1") if byte == ord("0") else byte - 1
             file.path.write_bytes(changed)
-            assert "its check does not fit: it was damaged or edited" in refusal(file.read)
+            assert "its check does not fit: it was damaged or edited" in refusal_of(file.read)
 
 
 @pytest.mark.parametrize("line", ["1_0,0.5,mixed", " 1,0.5,mixed", "1,0.50,mixed", "1,5e-1,mixed"])
 def test_a_line_that_elmlda_would_not_write(file, line):
     file.path.write_bytes(add_checks(f"repeat,share,label\n{line}\n".encode()))
-    assert "not written as elmlda writes" in refusal(file.read)
+    assert "not written as elmlda writes" in refusal_of(file.read)
 
 
 @pytest.mark.parametrize(
@@ -212,15 +204,15 @@ def test_a_line_that_elmlda_would_not_write(file, line):
 def test_a_line_with_a_check_that_fits_is_not_trusted_for_that(file, line, why):
     check = f"{zlib.crc32(line.encode()):08x}"
     file.path.write_text(f"repeat,share,label,crc32\n{line},{check}\n", encoding="utf-8")
-    message = refusal(file.read)
+    message = refusal_of(file.read)
     assert message.startswith(f"{file.path}, line 2: ")
     assert why in message
 
 
 def test_what_cannot_be_read_is_named(file):
     file.path.mkdir()
-    assert str(file.path) in refusal(file.read)
-    assert str(file.path) in refusal(file.repair)
+    assert str(file.path) in refusal_of(file.read)
+    assert str(file.path) in refusal_of(file.repair)
 
 
 def test_records_are_sorted(file):
@@ -245,14 +237,14 @@ def test_records_by_key(file):
 
 
 def test_two_records_with_one_key_are_refused(file):
-    message = refusal(unique, [*ROWS, Row(1, 0.0, "other")], lambda row: row.repeat, file.path)
+    message = refusal_of(unique, [*ROWS, Row(1, 0.0, "other")], lambda row: row.repeat, file.path)
     assert message.startswith(f"{file.path}")
     assert "Remove both lines" in message
 
 
 def test_two_records_with_one_key_are_named_by_line(file):
     file.append([*ROWS, Row(1, 0.0, "other")])
-    message = refusal(unique, file.read(), lambda row: row.repeat, file.path)
+    message = refusal_of(unique, file.read(), lambda row: row.repeat, file.path)
     assert "lines 3 and 6" in message
 
 
@@ -264,7 +256,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(file, room):
     file.append(ROWS[:3])
     before = file.path.read_bytes()
     with largest_file(len(before) + room):
-        message = refusal(file.append, ROWS[3:])
+        message = refusal_of(file.append, ROWS[3:])
     assert message.startswith(f"{file.path}: cannot be written: ")
     assert "run the same command again" in message
     assert file.path.read_bytes() == before
@@ -275,7 +267,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(file, room):
 @pytest.mark.parametrize("room", [0, 5, 19, 25])
 def test_a_full_disk_at_the_start_leaves_nothing(file, room):
     with largest_file(room):
-        refusal(file.append, ROWS)
+        refusal_of(file.append, ROWS)
     assert file.read() == []
     file.append(ROWS)
     assert file.path.read_bytes() == CONTENT
@@ -293,7 +285,7 @@ def test_what_cannot_be_synced_is_taken_back(file, monkeypatch):
     before = file.path.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fail_with(OSError(errno.EIO, "Input/output error")))
-        assert "Input/output error" in refusal(file.append, ROWS[2:])
+        assert "Input/output error" in refusal_of(file.append, ROWS[2:])
     assert file.path.read_bytes() == before
 
 
@@ -310,7 +302,7 @@ def test_ctrl_c_while_syncing_does_not_take_a_finished_network_back(file, monkey
 def test_a_folder_that_cannot_be_made(tmp_path, where):
     (tmp_path / "a file").touch()
     folder = tmp_path / where
-    message = refusal(enter, open_run(folder))
+    message = refusal_of(enter, open_run(folder))
     assert message.startswith(f"{folder}: cannot be written: ")
     assert "use another folder" in message
 
@@ -318,7 +310,7 @@ def test_a_folder_that_cannot_be_made(tmp_path, where):
 def test_a_folder_that_is_a_file(tmp_path):
     path = tmp_path / "taken"
     path.write_bytes(b"mine")
-    assert refusal(enter, open_run(path)).startswith(f"{path}: cannot be written: ")
+    assert refusal_of(enter, open_run(path)).startswith(f"{path}: cannot be written: ")
     assert path.read_bytes() == b"mine"
 
 
@@ -349,7 +341,7 @@ def test_a_file_that_cannot_be_replaced_stays(tmp_path, monkeypatch, step):
     path.write_bytes(b"old")
     with monkeypatch.context() as patch:
         patch.setattr(os, step, fail_with(OSError(errno.EIO, "Input/output error")))
-        message = refusal(write_atomically, path, b"new")
+        message = refusal_of(write_atomically, path, b"new")
     assert message.startswith(f"{path}: cannot be written: Input/output error.")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
@@ -402,7 +394,7 @@ def test_another_configuration_is_refused_and_named(tmp_path):
     (tmp_path / "sweep.csv").write_bytes(CONTENT)
     before = (tmp_path / MANIFEST).read_bytes()
     other = open_run(tmp_path, identity={"seed": 2, "ridge": 0.0, "design": "independent"})
-    assert refusal(enter, other) == (
+    assert refusal_of(enter, other) == (
         f"{tmp_path} was made with seed 1, design nested; this command has seed 2, design "
         "independent. Use the same settings to continue it, or another folder for a new run."
     )
@@ -414,14 +406,14 @@ def test_another_configuration_is_refused_and_named(tmp_path):
 def test_a_setting_that_the_folder_does_not_know_differs_too(tmp_path):
     enter(open_run(tmp_path, identity={"seed": 1}))
     (tmp_path / "sweep.csv").write_bytes(CONTENT)
-    assert "ridge 0.5" in refusal(enter, open_run(tmp_path, identity={"seed": 1, "ridge": 0.5}))
+    assert "ridge 0.5" in refusal_of(enter, open_run(tmp_path, identity={"seed": 1, "ridge": 0.5}))
 
 
 def test_an_experiments_own_settings_must_agree(tmp_path):
     enter(open_run(tmp_path, "ensemble", fixed={"n": 20}))
     (tmp_path / "ensemble.csv").write_bytes(CONTENT)
     enter(open_run(tmp_path, "sweep", fixed={"n": 5}))
-    message = refusal(enter, open_run(tmp_path, "ensemble", fixed={"n": 5}))
+    message = refusal_of(enter, open_run(tmp_path, "ensemble", fixed={"n": 5}))
     assert "was made with n 20; this command has n 5." in message
 
 
@@ -451,7 +443,7 @@ def sound_but_for(**sections):
 )
 def test_what_is_no_manifest_is_refused(tmp_path, content):
     (tmp_path / MANIFEST).write_bytes(content)
-    message = refusal(enter, open_run(tmp_path, grown={"repeats": 3}))
+    message = refusal_of(enter, open_run(tmp_path, grown={"repeats": 3}))
     assert message.startswith(f"{tmp_path / MANIFEST}: not a manifest that elmlda wrote")
     assert message.lower().endswith("use another folder for a new run.")
     assert (tmp_path / MANIFEST).read_bytes() == content
@@ -461,7 +453,7 @@ def test_another_schema_is_refused(tmp_path):
     enter(open_run(tmp_path))
     for schema in (1, 99):
         (tmp_path / MANIFEST).write_text(json.dumps({**manifest(tmp_path), "schema": schema}))
-        message = refusal(enter, open_run(tmp_path))
+        message = refusal_of(enter, open_run(tmp_path))
         assert message.startswith(
             f"{tmp_path / MANIFEST}: schema {schema}, this elmlda writes schema 2."
         )
@@ -481,7 +473,7 @@ def test_a_changed_manifest_is_refused(tmp_path, old, new):
     text = (tmp_path / MANIFEST).read_text()
     assert old in text
     (tmp_path / MANIFEST).write_text(text.replace(old, new))
-    assert "not a manifest that elmlda wrote" in refusal(enter, open_run(tmp_path))
+    assert "not a manifest that elmlda wrote" in refusal_of(enter, open_run(tmp_path))
 
 
 def test_records_without_a_manifest_are_refused(tmp_path):
@@ -489,7 +481,7 @@ def test_records_without_a_manifest_are_refused(tmp_path):
     with open_run(tmp_path) as run:
         run.records("sweep.csv", Row).append(ROWS)
     (tmp_path / MANIFEST).unlink()
-    assert "sweep.csv" in refusal(enter, open_run(tmp_path, identity={"seed": 2}))
+    assert "sweep.csv" in refusal_of(enter, open_run(tmp_path, identity={"seed": 2}))
 
 
 def test_records_without_a_manifest_are_refused_by_every_experiment(tmp_path):
@@ -497,7 +489,7 @@ def test_records_without_a_manifest_are_refused_by_every_experiment(tmp_path):
     with open_run(tmp_path) as run:
         run.records("sweep.csv", Row).append(ROWS)
     (tmp_path / MANIFEST).unlink()
-    assert "sweep.csv" in refusal(enter, open_run(tmp_path, "ensemble", identity={"seed": 2}))
+    assert "sweep.csv" in refusal_of(enter, open_run(tmp_path, "ensemble", identity={"seed": 2}))
 
 
 def test_what_a_killed_process_left_is_cleared_away(tmp_path):
@@ -515,7 +507,9 @@ def test_records_that_something_else_changes_during_the_run(tmp_path):
         file.append(ROWS[:2])
         content = file.path.read_bytes()
         file.path.write_bytes(content + b"more")
-        assert "something else changed or removed it during the run" in refusal(file.append, ROWS[2:])
+        assert "something else changed or removed it during the run" in refusal_of(
+            file.append, ROWS[2:]
+        )
         file.path.write_bytes(content)
         file.append(ROWS[2:])
     assert file.read() == ROWS
@@ -525,9 +519,11 @@ def test_a_folder_that_is_replaced_during_the_run(tmp_path):
     with open_run(tmp_path / "run") as run:
         file = run.records("rows.csv", Row)
         (tmp_path / "run").rename(tmp_path / "moved")
-        assert refusal(file.append, ROWS).startswith(f"{tmp_path / 'run' / LOCK}: removed or replaced")
+        assert refusal_of(file.append, ROWS).startswith(
+            f"{tmp_path / 'run' / LOCK}: removed or replaced"
+        )
         enter(open_run(tmp_path / "run"))
-        assert "so another elmlda may be writing there" in refusal(file.append, ROWS)
+        assert "so another elmlda may be writing there" in refusal_of(file.append, ROWS)
     assert not list(tmp_path.rglob("rows.csv"))
 
 
@@ -541,13 +537,13 @@ def test_a_link_is_not_written_through(tmp_path, name):
         with open_run(tmp_path / "run") as run:
             run.records("rows.csv", Row).append(ROWS)
 
-    assert "a symbolic link" in refusal(run)
+    assert "a symbolic link" in refusal_of(run)
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_no_room_for_the_lock(tmp_path):
     with largest_file(0):
-        assert "cannot be written" in refusal(enter, open_run(tmp_path))
+        assert "cannot be written" in refusal_of(enter, open_run(tmp_path))
     enter(open_run(tmp_path))
 
 
@@ -577,7 +573,7 @@ def test_posteriors_are_not_written_through_a_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "posteriors").symlink_to(tmp_path / "elsewhere")
     store = PosteriorStore(tmp_path, {"seed": 1}, (3, 2))
-    assert "a symbolic link" in refusal(store.write, (0,), 18, POSTERIORS)
+    assert "a symbolic link" in refusal_of(store.write, (0,), 18, POSTERIORS)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
@@ -621,7 +617,7 @@ def another_process_in(folder):
 
 def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
     with another_process_in(tmp_path) as process:
-        assert refusal(enter, open_run(tmp_path)) == (
+        assert refusal_of(enter, open_run(tmp_path)) == (
             f"{tmp_path} is being written by another elmlda (process {process.pid}). "
             "Wait for it, or use another folder."
         )
@@ -633,7 +629,7 @@ def test_a_second_process_is_refused_until_the_first_ends(tmp_path):
 
 def test_one_process_holds_a_folder_once(tmp_path):
     with open_run(tmp_path):
-        assert "is being written" in refusal(enter, open_run(tmp_path))
+        assert "is being written" in refusal_of(enter, open_run(tmp_path))
     enter(open_run(tmp_path))
 
 
@@ -648,5 +644,5 @@ def test_a_folder_without_records_can_be_made_anew(tmp_path):
 def test_other_data_are_named_by_their_files(tmp_path):
     with open_run(tmp_path, identity={"sha256": {"train-images": "a" * 64, "t10k-images": "b"}}) as run:
         run.records("sweep.csv", Row).append(ROWS)
-    message = refusal(enter, open_run(tmp_path, identity={"sha256": {"train-images": "c" * 64}}))
+    message = refusal_of(enter, open_run(tmp_path, identity={"sha256": {"train-images": "c" * 64}}))
     assert "was made with other data (train-images, t10k-images differ)" in message

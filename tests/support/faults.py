@@ -1,25 +1,18 @@
 """Runs of elmlda as processes, their faults, and what they have computed."""
 
-import csv
 import dataclasses
 import os
 import signal
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
-import pytest
-from click.testing import CliRunner
+from command_line import ELMLDA, invoke_here, read_rows
 from processes import alive_in_session, wait_until
 
-from elmlda.cli import cli
 from elmlda.experiments.timing import TimingRecord
-from elmlda.machine import count_cores
 
-ELMLDA = str(Path(sys.executable).with_name("elmlda"))
 GOES_ON = "Stopped. Every finished network is recorded; the same command goes on from there.\n"
-TWO_CORES = pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
 SWEEP = "sweep", "--hidden", "40-120:40", "--repeats", "12"
 ENSEMBLE = "ensemble", "--n", "3", "--fanout", "4", "--repeats", "4"
 LIMITED = """
@@ -60,10 +53,7 @@ def finish(words, **options):
 
 def finish_here(words):
     """The same in this process, which is faster."""
-    result = CliRunner().invoke(cli, words[1:])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return invoke_here(*words[1:])
 
 
 def refused(words, **options):
@@ -105,9 +95,6 @@ def results(folder):
     """All that a run has computed: its records without their times, and its posteriors."""
     records = {}
     for path in folder.glob("*.csv"):
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        not_computed = TIMES | {"crc32"}
-        records[path.name] = [{k: v for k, v in row.items() if k not in not_computed} for row in rows]
+        records[path.name] = read_rows(path, without=TIMES | {"crc32"})
     kept = {path.name: path.read_bytes() for path in (folder / "posteriors").glob("[!.]*")}
     return records, kept
