@@ -25,6 +25,9 @@ from elmlda.experiments.tune import TuneRecord
 from elmlda.runs.manifest import read_manifest
 from elmlda.runs.records import RecordFile, unique
 
+INDEPENDENT = "independent"
+"""Inside a run's folder: that of the same sweep in the independent design."""
+
 
 @dataclass(frozen=True)
 class RunRecords:
@@ -91,6 +94,14 @@ class RunRecords:
         return found if key is not None and len(found) == errors[key] else None
 
     @cached_property
+    def independent(self) -> RunRecords | None:
+        """The sweep inside this run's folder, if it has records; comparable with this one or not."""
+        folder = self.folder / INDEPENDENT
+        manifest = read_manifest(folder) if self.settings.get("design") == "nested" else None
+        inside = _read_all(folder, manifest) if manifest else None
+        return inside if inside and inside.sweep else None
+
+    @cached_property
     def source(self) -> Dataset | Table | None:
         """The data as they come, if they are the catalogue's; others may have changed, or gone."""
         name = self.settings.get("dataset")
@@ -114,7 +125,14 @@ def read_run(folder: Path) -> RunRecords:
     manifest = read_manifest(folder)
     if manifest is None:
         raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
-    records = RunRecords(
+    records = _read_all(folder, manifest)
+    if not (records.has_papers_experiments or records.compare or records.tune):
+        raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
+    return records
+
+
+def _read_all(folder: Path, manifest: Mapping[str, Any]) -> RunRecords:
+    return RunRecords(
         folder,
         manifest,
         _read(folder, SweepRecord),
@@ -126,9 +144,6 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder, TuneRecord),
         _read(folder, CalibrationRecord),
     )
-    if not (records.has_papers_experiments or records.compare or records.tune):
-        raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
-    return records
 
 
 def _read(folder: Path, record_type: type[Any]) -> list[Any]:
