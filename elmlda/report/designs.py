@@ -18,7 +18,7 @@ from elmlda.core.arrays import FloatArray
 from elmlda.report.compare_tables import adjust_holm
 from elmlda.report.estimates import LEVEL
 from elmlda.report.rates import (
-    METHODS,
+    METHOD_NAMES,
     Comparison,
     brown_forsythe_p,
     compare_means,
@@ -96,7 +96,7 @@ def tabulate_designs(run: RunRecords, independent: RunRecords) -> pd.DataFrame:
             **_compare(_column(nested[method], fanout), _column(other[method], fanout)),
             **_correlate_with_next(nested[method], other[method], fanout, following),
         }
-        for method in METHODS
+        for method in METHOD_NAMES
         for fanout, following in zip_longest(fanouts, fanouts[1:])
     ]
     table = pd.DataFrame(rows)
@@ -188,7 +188,7 @@ def _describe_robust_test(table: pd.DataFrame) -> Iterator[str]:
 
 
 def _name(row: Any) -> str:
-    return f"{METHODS[row['method']]} at fan-out {row['fanout']:g}"
+    return f"{METHOD_NAMES[row['method']]} at fan-out {row['fanout']:g}"
 
 
 def _describe_limits(table: pd.DataFrame) -> Iterator[str]:

@@ -16,7 +16,7 @@ from elmlda.report.cells import show_half, show_interval, show_number
 from elmlda.report.designs import describe_correlations, describe_designs
 from elmlda.report.figures import COLORS, LDA_STYLE, PI_STYLE
 from elmlda.report.page import Cell, Column, PageFigure, Section, Table
-from elmlda.report.rates import METHODS, SHORT_NAMES
+from elmlda.report.rates import METHOD_NAMES, SHORT_NAMES
 from elmlda.report.records import RunRecords
 
 STYLES: dict[str, dict[str, Any]] = {
@@ -143,7 +143,7 @@ def _plot_intervals(axes: Axes, table: pd.DataFrame, name: str) -> None:
         below, above = rows[name] - rows[f"{name}_low"], rows[f"{name}_high"] - rows[name]
         axes.errorbar(
             places, rows[name], [below.fillna(0), above.fillna(0)], ls="", ms=4, lw=1.2, capsize=2.5,
-            label=METHODS[str(method)], **STYLES[str(method)],
+            label=METHOD_NAMES[str(method)], **STYLES[str(method)],
         )  # fmt: skip
     axes.set_xticks(range(len(fanouts)), [f"{fanout:g}" for fanout in fanouts])
     axes.set_xlim(-0.5, len(fanouts) - 0.5)

@@ -14,7 +14,7 @@ from elmlda.core.arrays import FloatArray
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.report.estimates import LEVEL
 
-METHODS = {"pi": "PI-ELM", "pi_constant": "PI-ELM with a constant unit", "lda": "LDA-ELM"}
+METHOD_NAMES = {"pi": "PI-ELM", "pi_constant": "PI-ELM with a constant unit", "lda": "LDA-ELM"}
 """Method, as records name it -> what people see."""
 SHORT_NAMES = {"pi": "PI", "pi_constant": "PI with constant", "lda": "LDA"}
 """The same in tables."""
@@ -24,7 +24,7 @@ def pivot_by_repeat(records: Sequence[SweepRecord]) -> dict[str, pd.DataFrame]:
     """Method -> rates in per cent: a row for each repeat, a column for each fan-out, NaN if missing."""
     frame = pd.DataFrame([vars(record) for record in records])
     tables = {}
-    for method in METHODS:
+    for method in METHOD_NAMES:
         frame["percent"] = 100 * frame[f"{method}_errors"] / frame["n_test"]
         tables[method] = frame.pivot(index="repeat", columns="fanout", values="percent")
     return tables

@@ -50,6 +50,10 @@ class RunRecords:
         return bool(self.sweep or self.ensemble or self.timing or self.calibration)
 
     @property
+    def has_records(self) -> bool:
+        return bool(self.has_papers_experiments or self.compare or self.tune)
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """What makes the run's networks what they are."""
         return dict(self.manifest["run"])
@@ -96,9 +100,8 @@ class RunRecords:
     @cached_property
     def independent(self) -> RunRecords | None:
         """The sweep inside this run's folder, if it has records; comparable with this one or not."""
-        folder = self.folder / INDEPENDENT
-        manifest = read_manifest(folder) if self.settings.get("design") == "nested" else None
-        inside = _read_all(folder, manifest) if manifest else None
+        is_nested = self.settings.get("design") == "nested"
+        inside = find_run(self.folder / INDEPENDENT) if is_nested else None
         return inside if inside and inside.sweep else None
 
     @cached_property
@@ -122,16 +125,19 @@ class RunRecords:
 
 def read_run(folder: Path) -> RunRecords:
     """Read a run's folder; a run without any record is an error."""
+    run = find_run(folder)
+    if run is None:
+        raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
+    if not run.has_records:
+        raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
+    return run
+
+
+def find_run(folder: Path) -> RunRecords | None:
+    """Read a run's folder, with records or without; None if there is no run."""
     manifest = read_manifest(folder)
     if manifest is None:
-        raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
-    records = _read_all(folder, manifest)
-    if not (records.has_papers_experiments or records.compare or records.tune):
-        raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
-    return records
-
-
-def _read_all(folder: Path, manifest: Mapping[str, Any]) -> RunRecords:
+        return None
     return RunRecords(
         folder,
         manifest,
