@@ -1,8 +1,8 @@
 """Extreme learning machines with output weights by linear discriminant analysis.
 
-Experiments: `Sweep`, `Ensemble`, `Calibration`, `Timing`, `Compare`, `Tune` and `Shaped` take the
-command line's options as arguments; `run` computes what a folder lacks. Estimators for scikit-learn:
-`ELMClassifier` and `ELMEnsembleClassifier`.
+Experiments: `Sweep`, `Ensemble`, `Calibration`, `Timing`, `Compare`, `Tune`, `Shaped` and `Choices`
+take the command line's options as arguments; `run` computes what a folder lacks. Estimators for
+scikit-learn: `ELMClassifier` and `ELMEnsembleClassifier`.
 """
 
 from importlib import import_module
@@ -13,6 +13,7 @@ from elmlda.version import __version__
 if TYPE_CHECKING:
     from elmlda.estimators import ELMClassifier, ELMEnsembleClassifier
     from elmlda.experiments.calibration import Calibration
+    from elmlda.experiments.choices import Choices
     from elmlda.experiments.compare import Compare
     from elmlda.experiments.ensemble import Ensemble
     from elmlda.experiments.shaped import Shaped
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Calibration": "elmlda.experiments.calibration",
+    "Choices": "elmlda.experiments.choices",
     "Compare": "elmlda.experiments.compare",
     "ELMClassifier": "elmlda.estimators",
     "ELMEnsembleClassifier": "elmlda.estimators",
@@ -34,6 +36,7 @@ _WHERE = {
 
 __all__ = [
     "Calibration",
+    "Choices",
     "Compare",
     "ELMClassifier",
     "ELMEnsembleClassifier",

@@ -12,6 +12,7 @@ import click
 from elmlda.cli import stop
 from elmlda.cli.bench import bench
 from elmlda.cli.calibration import calibration
+from elmlda.cli.choices import choices
 from elmlda.cli.compare import compare
 from elmlda.cli.data import data
 from elmlda.cli.ensemble import ensemble
@@ -70,7 +71,8 @@ def cli() -> None:
 
 
 for command in (
-    sweep, ensemble, calibration, timing, compare, tune, shaped, bench, report, train, predict, data,
+    sweep, ensemble, calibration, timing, compare, tune, shaped, choices, bench, report, train, predict,
+    data,
 ):  # fmt: skip
     cli.add_command(command)
 

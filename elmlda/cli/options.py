@@ -198,8 +198,12 @@ data_options = together(
     ),
 )
 
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Root seed."
+)
+
 unit_options = together(
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Root seed."),
+    seed_option,
     click.option(
         "--activation",
         type=click.Choice(ACTIVATION_NAMES),
@@ -265,6 +269,10 @@ output_options = together(
     ),
 )
 
+ridge_option = click.option(
+    "--ridge", type=float, default=0.0, show_default=True, help="Tikhonov's λ in both methods."
+)
+
 network_options = together(
     data_options,
     click.option(
@@ -275,9 +283,7 @@ network_options = together(
         help="nested: one network gives all sizes. independent: new weights for each, as in the paper.",
     ),
     layer_options,
-    click.option(
-        "--ridge", type=float, default=0.0, show_default=True, help="Tikhonov's λ in both methods."
-    ),
+    ridge_option,
     output_options,
 )
 
@@ -325,6 +331,10 @@ config_option = click.option(
     help="TOML file with values for these options; flags win over it.",
 )
 
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Say what would be done, what it takes, and stop."
+)
+
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 run_options = together(
@@ -335,6 +345,6 @@ run_options = together(
         help="The run's folder; a run that is there goes on.  [default: results/<data set>]",
     ),
     config_option,
-    click.option("--dry-run", is_flag=True, help="Say what would be done, what it takes, and stop."),
+    dry_run_option,
     quiet_option,
 )

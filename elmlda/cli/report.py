@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from elmlda.errors import ElmldaError
-from elmlda.settings import INPUT_WEIGHTS, REPORT_FORMATS
+from elmlda.settings import ACTIVATION_NAMES, INPUT_WEIGHTS, REPORT_FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from elmlda.report.run_report import WrittenReport
 
 
@@ -27,14 +29,12 @@ if TYPE_CHECKING:
 def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> None:
     """Make tables, figures and pages beside the paper's from the records in each RUN's folder.
 
-    RUN is the folder of a run, or the --out of elmlda compare or shaped; without one, all below
-    results/. Writes into that folder CSV tables (table1, table2, ensemble_table, claims), figures as
-    PNG and SVG, report.md, and report.html, a page that needs no other file. Nothing is trained: a
-    run that is not finished gives a report of what it has.
+    RUN is the folder of a run, or the --out of elmlda compare, shaped or choices; without one, all
+    below results/. Writes into that folder CSV tables (table1, table2, ensemble_table, claims),
+    figures as PNG and SVG, report.md, and report.html, a page that needs no other file. Nothing is
+    trained: a run that is not finished gives a report of what it has.
     """
-    from elmlda.report.comparison import write_summary
     from elmlda.report.run_report import write_report
-    from elmlda.report.study import read_study, write_study
     from elmlda.runs.manifest import MANIFEST
 
     wanted = formats or REPORT_FORMATS
@@ -45,15 +45,26 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
         raise ElmldaError("no run below results/. Make one with elmlda sweep, or name its folder.")
     for folder in folders:
         if not (folder / MANIFEST).exists() and any(folder.glob(f"*/{MANIFEST}")):
-            study = read_study(folder)
-            finding, paths = (
-                write_study(folder, study, wanted) if study else write_summary(folder, wanted)
-            )
+            finding, paths = _write_together(folder, wanted)
             click.echo("\n  ".join([f"{folder}: {finding}", *map(str, paths)]))
         else:
             click.echo(format_summary(write_report(folder, wanted)))
         if opens:
             click.launch((folder / "report.html").absolute().as_uri())
+
+
+def _write_together(folder: Path, formats: Collection[str]) -> tuple[str, list[Path]]:
+    """The report of a folder of runs, whichever command made them."""
+    from elmlda.report.choices import read_choices
+    from elmlda.report.choices_page import write_choices
+    from elmlda.report.comparison import write_summary
+    from elmlda.report.study import read_study, write_study
+
+    study = read_study(folder)
+    if study:
+        return write_study(folder, study, formats)
+    choices = read_choices(folder)
+    return write_choices(folder, choices, formats) if choices else write_summary(folder, formats)
 
 
 def _find_folders(top: Path) -> list[Path]:
@@ -64,6 +75,7 @@ def _find_folders(top: Path) -> list[Path]:
     runs = {path.parent for path in top.rglob(MANIFEST)}
     together = {run.parent for run in runs if (run / CompareRecord.FILE).exists() and run.parent != top}
     together |= {run.parent for run in runs if run.name in INPUT_WEIGHTS and run.parent.name != "tune"}
+    together |= {run.parent for run in runs if run.name.partition("-")[0] in ACTIVATION_NAMES}
     return sorted(runs | together)
 
 

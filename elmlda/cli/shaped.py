@@ -14,6 +14,7 @@ from elmlda.cli.options import (
     cluster_option,
     config_option,
     data_options,
+    dry_run_option,
     fanout_option,
     output_options,
     quiet_option,
@@ -94,7 +95,7 @@ if TYPE_CHECKING:
     help="Folder with a run for each kind; runs that are there go on.",
 )
 @config_option
-@click.option("--dry-run", is_flag=True, help="Say what would be done, what it takes, and stop.")
+@dry_run_option
 @quiet_option
 def shaped(**options: Any) -> None:
     """Study input weights that are shaped by images and training samples.

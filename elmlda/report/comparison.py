@@ -22,13 +22,11 @@ from elmlda.report.page import (
     PageFigure,
     Section,
     describe_compare,
-    describe_machine,
     describe_ranks,
 )
-from elmlda.report.provenance import list_commands
 from elmlda.report.records import RunRecords, read_run
+from elmlda.report.together import build_joint_context
 from elmlda.runs.manifest import MANIFEST
-from elmlda.version import __version__
 
 ALPHA = 0.05
 USUAL_FANOUT = 5
@@ -52,7 +50,15 @@ def write_summary(folder: Path, formats: Collection[str]) -> tuple[str, list[Pat
     at_fanout = summary[summary["fanout"] == fanout]
     sections = _make_sections(summary, ranks, at_fanout, fanout)
     findings = describe_findings(at_fanout, fanout)
-    context = _context(runs, findings, sections)
+    names = ", ".join(str(run.settings["dataset"]) for run in runs)
+    context = build_joint_context(
+        "elmlda compare",
+        "Does LDA-ELM help on other data?",
+        findings,
+        sections,
+        runs,
+        {"data sets": names},
+    )
     written = {"summary": summary, "ranks": ranks}
     return findings[0], write_report_files(folder, formats, written, context)
 
@@ -173,29 +179,3 @@ def _make_sections(
         )
     sections.append(Section("sizes", "Every size", describe_compare(summary), []))
     return sections
-
-
-def _context(runs: list[RunRecords], findings: list[str], sections: list[Section]) -> dict[str, Any]:
-    commands = [command for run in runs for command in list_commands(run)[:-1]]
-    machines = dict.fromkeys(
-        describe_machine(machine) for run in runs for machine in run.manifest["machines"]
-    )
-    return {
-        "version": __version__,
-        "title": "elmlda compare",
-        "question": "Does LDA-ELM help on other data?",
-        "headline": findings[0],
-        "headline_kind": "neutral",
-        "second_line": " ".join(findings[1:]),
-        "statements": [],
-        "untested": [],
-        "cells": [],
-        "gaps": [],
-        "departures": [],
-        "sections": sections,
-        "rule": [],
-        "settings": {"data sets": ", ".join(str(run.settings["dataset"]) for run in runs)},
-        "checksums": {},
-        "machines": list(machines),
-        "commands": [*commands, "elmlda report"],
-    }

@@ -10,6 +10,7 @@ from pathlib import Path
 from elmlda import paper
 from elmlda.experiments.calibration import count_groups
 from elmlda.ranges import format_ranges
+from elmlda.report.designs import find_design_gaps, find_independent
 from elmlda.report.records import RunRecords
 from elmlda.settings import NetworkSettings
 
@@ -31,7 +32,7 @@ def find_gaps(run: RunRecords) -> list[str]:
     gaps = list(_compare_gaps(run))
     if run.has_papers_experiments:
         gaps += [*_sweep_gaps(run), *_ensemble_gaps(run), *_calibration_gaps(run), *_timing_gaps(run)]
-    return gaps
+    return [*gaps, *find_design_gaps(run)]
 
 
 def _compare_gaps(run: RunRecords) -> Iterator[str]:
@@ -121,6 +122,9 @@ def list_commands(run: RunRecords) -> list[str]:
         shlex.join(["elmlda", name, *_plan_options(run, name), *_options(run), *_folder(run, name)])
         for name in made
     ]
+    inside = find_independent(run)
+    if inside:
+        commands += list_commands(inside)[:-1]
     return [*commands, "elmlda report"]
 
 

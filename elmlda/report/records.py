@@ -25,6 +25,9 @@ from elmlda.experiments.tune import TuneRecord
 from elmlda.runs.manifest import read_manifest
 from elmlda.runs.records import RecordFile, unique
 
+INDEPENDENT = "independent"
+"""Inside a run's folder: that of the same sweep in the independent design."""
+
 
 @dataclass(frozen=True)
 class RunRecords:
@@ -45,6 +48,10 @@ class RunRecords:
     def has_papers_experiments(self) -> bool:
         """Whether it is more than a comparison on one of several sets."""
         return bool(self.sweep or self.ensemble or self.timing or self.calibration)
+
+    @property
+    def has_records(self) -> bool:
+        return bool(self.has_papers_experiments or self.compare or self.tune)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -91,6 +98,13 @@ class RunRecords:
         return found if key is not None and len(found) == errors[key] else None
 
     @cached_property
+    def independent(self) -> RunRecords | None:
+        """The sweep inside this run's folder, if it has records; comparable with this one or not."""
+        is_nested = self.settings.get("design") == "nested"
+        inside = find_run(self.folder / INDEPENDENT) if is_nested else None
+        return inside if inside and inside.sweep else None
+
+    @cached_property
     def source(self) -> Dataset | Table | None:
         """The data as they come, if they are the catalogue's; others may have changed, or gone."""
         name = self.settings.get("dataset")
@@ -111,10 +125,20 @@ class RunRecords:
 
 def read_run(folder: Path) -> RunRecords:
     """Read a run's folder; a run without any record is an error."""
+    run = find_run(folder)
+    if run is None:
+        raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
+    if not run.has_records:
+        raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
+    return run
+
+
+def find_run(folder: Path) -> RunRecords | None:
+    """Read a run's folder, with records or without; None if there is no run."""
     manifest = read_manifest(folder)
     if manifest is None:
-        raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
-    records = RunRecords(
+        return None
+    return RunRecords(
         folder,
         manifest,
         _read(folder, SweepRecord),
@@ -126,9 +150,6 @@ def read_run(folder: Path) -> RunRecords:
         _read(folder, TuneRecord),
         _read(folder, CalibrationRecord),
     )
-    if not (records.has_papers_experiments or records.compare or records.tune):
-        raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
-    return records
 
 
 def _read(folder: Path, record_type: type[Any]) -> list[Any]:

@@ -14,6 +14,8 @@ from elmlda.report.calibration_tables import tabulate_calibration
 from elmlda.report.claim_figures import plot_distance
 from elmlda.report.claims import Claim
 from elmlda.report.compare_tables import tabulate_compare
+from elmlda.report.designs import find_independent, tabulate_designs
+from elmlda.report.designs_page import make_designs_sections
 from elmlda.report.evidence import LDA, PI, Evidence, gather_evidence
 from elmlda.report.figures import (
     MOST_DIGITS,
@@ -99,6 +101,9 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
         tables["ensemble_table"] = tabulate_ensemble(run.ensemble)
     if run.calibration:
         tables["calibration_table"] = tabulate_calibration(run.calibration)
+    independent = find_independent(run)
+    if independent:
+        tables["designs"] = tabulate_designs(run, independent)
     if claims:
         tables["claims"] = tabulate_claims(claims)
     return tables
@@ -154,6 +159,8 @@ def _make_sections(
             ],
             TIMING_NOTE,
         )
+    if "designs" in tables:
+        yield from make_designs_sections(tables["designs"], run)
     if "tune_table" in tables:
         table = tables["tune_table"]
         yield Section(

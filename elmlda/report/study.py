@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -20,15 +19,13 @@ from elmlda.report.page import (
     Section,
     describe_choices,
     describe_ensemble,
-    describe_machine,
     describe_schemes,
 )
-from elmlda.report.provenance import list_commands
 from elmlda.report.records import RunRecords, read_run
 from elmlda.report.tables import tabulate_ensemble, tabulate_sweep
+from elmlda.report.together import build_joint_context
 from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import INPUT_WEIGHTS
-from elmlda.version import __version__
 
 USUAL_FANOUT = 10
 
@@ -64,7 +61,16 @@ def write_study(folder: Path, study: Study, formats: Collection[str]) -> tuple[s
     together = tabulate_schemes(tables)
     findings = describe_findings(study, tables)
     sections = _make_sections(study, tables, together)
-    context = _context(study, findings, sections)
+    runs = [*study.runs.values(), *study.tuned.values()]
+    context = build_joint_context(
+        f"elmlda shaped on {runs[0].settings.get('dataset')}",
+        "Which input weights are best?",
+        findings,
+        sections,
+        runs,
+        {"input weights": ", ".join(study.runs)},
+        runs[0].settings.get("sha256"),
+    )
     return findings[0], write_report_files(folder, formats, {"schemes": together}, context)
 
 
@@ -153,31 +159,3 @@ def _make_sections(
                 Section(f"ensemble-{scheme}", f"Ensemble of networks with {scheme} weights", table, [])
             )
     return sections
-
-
-def _context(study: Study, findings: list[str], sections: list[Section]) -> dict[str, Any]:
-    runs = [*study.runs.values(), *study.tuned.values()]
-    machines = dict.fromkeys(
-        describe_machine(machine) for run in runs for machine in run.manifest["machines"]
-    )
-    first = next(iter(study.runs.values()))
-    commands = [command for run in runs for command in list_commands(run)[:-1]]
-    return {
-        "version": __version__,
-        "title": f"elmlda shaped on {first.settings.get('dataset')}",
-        "question": "Which input weights are best?",
-        "headline": findings[0],
-        "headline_kind": "neutral",
-        "second_line": " ".join(findings[1:]),
-        "statements": [],
-        "untested": [],
-        "cells": [],
-        "gaps": [],
-        "departures": [],
-        "sections": sections,
-        "rule": [],
-        "settings": {"input weights": ", ".join(study.runs)},
-        "checksums": first.settings.get("sha256") or {},
-        "machines": list(machines),
-        "commands": [*commands, "elmlda report"],
-    }

@@ -87,3 +87,34 @@ def test_a_manifest_without_settings_is_no_obstacle(invoke, tmp_path):
     manifest["run"] = {"dataset": "mnist"}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert "Not the paper's data" in invoke("report", folder).stdout
+
+
+def test_the_independent_design_beside_the_nested_one(elmlda, clouds, tmp_path):
+    words = (
+        "sweep",
+        "--data-dir",
+        clouds,
+        "--fanout",
+        "1,2",
+        "--repeats",
+        8,
+        "--no-posteriors",
+        "--quiet",
+    )
+    assert elmlda(*words, "--out", "run").returncode == 0
+    inside = "--design", "independent", "--out", "run/independent"
+    assert elmlda(*words, *inside).returncode == 0
+    result = elmlda("report", "run", "--format", "csv", "--format", "md")
+    assert result.returncode == 0, result.stderr
+    with (tmp_path / "run/designs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["method"], row["fanout"]) for row in rows] == [
+        (method, fanout) for method in ("pi", "pi_constant", "lda") for fanout in ("1", "2")
+    ]
+    assert len({row["nested_error_percent"] for row in rows}) > 2
+    assert "## Nested against independent" in (tmp_path / "run/report.md").read_text()
+    assert elmlda(*words, *inside, "--seed", 1, "--out", "other/independent").returncode == 0
+    assert elmlda(*words, "--out", "other").returncode == 0
+    assert "independent/ is not comparable with this one: seed 1 there, 0 here." in (
+        elmlda("report", "other", "--format", "csv").stdout
+    )

@@ -147,7 +147,7 @@ def test_a_file_with_both_kinds_of_sizes(refuse, config):
         ("dry_run = true", "unknown key 'dry_run'. "),
         ("config = 'other.toml'", "unknown key 'config'. "),
         ("zebra = 1", "unknown key 'zebra'. Known: activation, "),
-        ("[zebra]\nx = 1", "unknown key 'zebra'. Known: calibration, compare, ensemble, "),
+        ("[zebra]\nx = 1", "unknown key 'zebra'. Known: calibration, choices, compare, "),
         ("[sweep.more]\nx = 1", "unknown key 'more' in [sweep]. "),
         ("seed = ", "not a TOML file: Invalid value"),
         ("seed = 1\nseed = 2", "not a TOML file: Cannot overwrite a value"),

@@ -1,0 +1,51 @@
+"""What the paper leaves open: the hidden units' function and the scale of the inputs.
+
+Each combination is a sweep of its own, with the same seed: all of them have the same input weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elmlda.errors import ElmldaError
+from elmlda.experiments.options import DataOptions, select
+from elmlda.experiments.study import Part, Study
+from elmlda.experiments.sweep import Sweep
+from elmlda.experiments.tune import read_values
+
+
+def name_choice(activation: str, input_scale: float) -> str:
+    """Name of the combination's folder, such as tanh-255: inputs are divided by 255."""
+    return f"{activation}-{1 / input_scale:.6g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices(DataOptions, Study):
+    """A sweep of every combination of activation and input scale."""
+
+    default_folder = Path("results/choices")
+    part_column = "choice"
+
+    activations: Iterable[str] = ("tanh", "logistic", "softsign")
+    divisors: float | Iterable[float] = (1.0, 255.0)
+    """Of the inputs: as they are stored, or pixels from 0 to 1."""
+    fanouts: str | int | Iterable[int] = "1-3"
+    repeats: int = 30
+    seed: int = 0
+    ridge: float = 0.0
+    priors: str = "uniform"
+    precision: str = "mixed"
+
+    def parts(self, folder: Path) -> Generator[Part, Sequence[Any] | None, None]:
+        divisors = read_values(self.divisors)
+        if divisors[0] <= 0:
+            raise ElmldaError(f"divisor is {divisors[0]:g}: expected a number above zero.")
+        options = select(self, Sweep)
+        for activation in dict.fromkeys(self.activations):
+            for divisor in divisors:
+                name, scale = name_choice(activation, 1 / divisor), 1 / divisor
+                sweep = Sweep(activation=activation, input_scale=scale, posteriors=False, **options)
+                yield Part(name, sweep, folder / name)
