@@ -106,8 +106,7 @@ def test_the_independent_design_beside_the_nested_one(elmlda, clouds, tmp_path):
     assert elmlda(*words, *inside).returncode == 0
     result = elmlda("report", "run", "--format", "csv", "--format", "md")
     assert result.returncode == 0, result.stderr
-    with (tmp_path / "run/designs.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = read_rows(tmp_path / "run/designs.csv")
     assert [(row["method"], row["fanout"]) for row in rows] == [
         (method, fanout) for method in ("pi", "pi_constant", "lda") for fanout in ("1", "2")
     ]
