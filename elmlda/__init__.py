@@ -1,8 +1,9 @@
 """Extreme learning machines with output weights by linear discriminant analysis.
 
 Experiments: `Sweep`, `Ensemble`, `Calibration`, `Timing`, `Compare`, `Tune`, `Shaped` and `Choices`
-take the command line's options as arguments; `run` computes what a folder lacks. Estimators for
-scikit-learn: `ELMClassifier` and `ELMEnsembleClassifier`.
+take the command line's options as arguments; `run` computes what a folder lacks, `report` makes
+tables, figures and pages of it. Estimators for scikit-learn: `ELMClassifier` and
+`ELMEnsembleClassifier`.
 """
 
 from importlib import import_module
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from elmlda.experiments.sweep import Sweep
     from elmlda.experiments.timing import Timing
     from elmlda.experiments.tune import Tune
+    from elmlda.reports.write import report
 
 _WHERE = {
     "Calibration": "elmlda.experiments.calibration",
@@ -32,6 +34,7 @@ _WHERE = {
     "Sweep": "elmlda.experiments.sweep",
     "Timing": "elmlda.experiments.timing",
     "Tune": "elmlda.experiments.tune",
+    "report": "elmlda.reports.write",
 }
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "Timing",
     "Tune",
     "__version__",
+    "report",
 ]
 
 

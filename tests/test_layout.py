@@ -11,7 +11,7 @@ import elmlda
 ROOT = Path(elmlda.__file__).parent
 LIGHT = {"errors", "settings", "ranges", "machine", "paper", "version"}
 ORDER = (
-    "core", "datasets", "runs", "networks", "execute", "experiments", "bench", "report", "estimators",
+    "core", "datasets", "runs", "networks", "execute", "experiments", "bench", "reports", "estimators",
     "cli",
 )  # fmt: skip
 FILES = sorted(ROOT.rglob("*.py"))

@@ -43,7 +43,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     from elmlda.bench.outcome import Outcome
     from elmlda.bench.race import run_race
     from elmlda.machine import describe_machine
-    from elmlda.report import bench_text
+    from elmlda.reports import bench_text
 
     sweep, spec, plan, folder = _prepare(ctx)
     timed = time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
@@ -51,7 +51,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     if timed.network.precision != plan.settings.precision:
         click.echo("float32 was not enough, took double as well")
 
-    from elmlda.report import bench_report  # not before: the network's peak memory is its own
+    from elmlda.reports import bench_report  # not before: the network's peak memory is its own
 
     outcome = Outcome.begin(plan, timed)
     for result in run_race(plan):
@@ -104,8 +104,8 @@ def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]
 
 def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path) -> None:
     from elmlda.bench.growth import predict_growth, run_growth
-    from elmlda.report import bench_text
-    from elmlda.report.bench_report import write_growth
+    from elmlda.reports import bench_text
+    from elmlda.reports.bench_report import write_growth
 
     data, settings, resources, points = spec.dataset, sweep.settings, spec.resources, []
     click.echo(f"\n{bench_text.GROWTH_HEADER}")

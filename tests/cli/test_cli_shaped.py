@@ -13,7 +13,7 @@ from elmlda.errors import ElmldaError
 from elmlda.experiments.tune import TuneRecord, choose
 from elmlda.networks.model_file import read_model
 from elmlda.networks.train import run_network
-from elmlda.report.study import read_study, write_study
+from elmlda.reports.study import read_study, write_study
 from elmlda.runs.records import RecordFile
 from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
 

@@ -369,8 +369,8 @@ def _report_seeds():
 
 
 def _check_report(content, folder):
-    from elmlda.report.records import read_run  # here: matplotlib takes its time
-    from elmlda.report.run_report import write_report
+    from elmlda.reports.records import read_run  # here: matplotlib takes its time
+    from elmlda.reports.run_report import write_report
 
     manifest, *records = content.split(b"\0\0")
     (folder / "manifest.json").write_bytes(sign(manifest))

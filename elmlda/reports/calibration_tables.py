@@ -1,0 +1,140 @@
+"""Whether LDA-ELM's outputs are posterior probabilities: a table and sentences, from records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from elmlda.core.calibration import N_BINS, SMALLEST, Reliability
+from elmlda.experiments.calibration import CalibrationRecord
+from elmlda.reports.estimates import LEVEL, estimate_mean
+
+CALIBRATION_NOTE = (
+    "Confidence is the posterior of the chosen class; overconfident: its mean is above the accuracy. "
+    f"Log-loss: mean of −log of the true class's posterior; what is below {SMALLEST:.2g}, the range of "
+    "float32, counts as that (below range: in so many samples). Brier score: squared differences from "
+    "1 for the true class and from 0 for the others, summed over classes, mean over samples. ECE, the "
+    f"expected calibration error: mean difference of confidence and accuracy in {N_BINS} bins of equal "
+    "width; by chance: what calibrated posteriors would have. ± is half the 95 % interval of the mean "
+    "over groups of networks; that of confidence − accuracy allows for other test samples too."
+)
+
+
+def tabulate_calibration(records: Sequence[CalibrationRecord]) -> pd.DataFrame:
+    """A row for each hidden size and number of combined networks, means over groups.
+
+    Columns
+    -------
+    …_interval : half the width of the 95 % interval of the mean, empty for a single group
+    floored : samples whose class has a posterior too small for float32
+    ece_by_chance : what calibrated posteriors would have on so many samples
+    overconfidence : confidence - accuracy in percentage points; its interval is of the groups and of
+        the test samples, both together
+    """
+    ordered = sorted(records, key=lambda record: record.key)
+    kinds = groupby(ordered, key=lambda record: (record.n_hidden, record.size))
+    return pd.DataFrame([_row(list(group)) for _, group in kinds])
+
+
+def _row(records: Sequence[CalibrationRecord]) -> dict[str, Any]:
+    first, bins = records[0], [record.reliability for record in records]
+    confidence = np.array([100 * record.confidence for record in records])
+    accuracy = np.array([100 * one.accuracy for one in bins])
+    row: dict[str, Any] = {
+        "fanout": int(first.fanout) if first.fanout == int(first.fanout) else first.fanout,
+        "n_hidden": first.n_hidden,
+        "size": first.size,
+        "groups": len(records),
+        "floored": np.mean([record.floored for record in records]),
+        "ece_by_chance": np.mean([one.ece_by_chance for one in bins]),
+        "confidence_percent": confidence.mean(),
+        "confidence_interval": estimate_mean(confidence).half,
+        "accuracy_percent": accuracy.mean(),
+        "accuracy_interval": estimate_mean(accuracy).half,
+    }
+    for name in ("log_loss", "brier", "ece"):
+        mean = estimate_mean(np.array([getattr(record, name) for record in records]))
+        row |= {name: mean.value, f"{name}_interval": mean.half}
+    gap = estimate_mean(confidence - accuracy)
+    of_samples = 100 * np.mean([one.sample_error for one in bins]) * stats.norm.ppf((1 + LEVEL) / 2)
+    of_groups = 0.0 if math.isnan(gap.half) else gap.half
+    return row | {
+        "overconfidence": gap.value,
+        "overconfidence_interval": math.hypot(of_groups, of_samples),
+    }
+
+
+def merge_bins(records: Sequence[CalibrationRecord], n_hidden: int, size: int) -> Reliability:
+    """The bins of all groups of one kind."""
+    wanted = (r.reliability for r in records if (r.n_hidden, r.size) == (n_hidden, size))
+    return reduce(Reliability.plus, wanted)
+
+
+def explain_calibration(table: pd.DataFrame) -> str:
+    """In words who is over- or underconfident; `table` is `tabulate_calibration`'s."""
+    largest = table[table["n_hidden"] == table["n_hidden"].max()]
+    single, combined = table[table["size"] == 1], largest[largest["size"] > 1]
+    sentences = []
+    if len(single):
+        places = [f"at fan-out {fanout:g}" for fanout in single["fanout"]]
+        sentences.append(f"Single networks are {_join_verdicts(single, places)}.")
+    if len(combined):
+        places = [f"with {size} combined" for size in combined["size"]]
+        networks = f"Networks of fan-out {combined['fanout'].iloc[0]:g}"
+        sentences.append(f"{networks} are {_join_verdicts(combined, places)}.")
+    if len(largest) > 1:
+        sentences.append(_compare(largest.iloc[0], largest.iloc[-1]))
+    return " ".join(sentences)
+
+
+def _join_verdicts(rows: pd.DataFrame, places: Sequence[str]) -> str:
+    """As in: overconfident by 1.20 ± 0.30 points at fan-out 1 and 2.00 ± 0.30 at fan-out 5."""
+    clauses = []
+    shown = zip(rows.to_dict("records"), places, strict=True)
+    for verdict, some in groupby(shown, key=lambda one: _verdict(one[0])):
+        if verdict:
+            (first, where), *others = [(_points(row), place) for row, place in some]
+            words = [f"{first} points {where}", *(f"{points} {place}" for points, place in others)]
+            clauses.append(f"{verdict} by {_and(words)}")
+        else:
+            words = [f"{place} ({_gap(row)} points)" for row, place in some]
+            clauses.append(f"neither over- nor underconfident beyond chance {_and(words)}")
+    return "; ".join(clauses)
+
+
+def _verdict(row: dict[Any, Any]) -> str:
+    """Nothing if the interval has 0 in it."""
+    if abs(row["overconfidence"]) <= row["overconfidence_interval"]:
+        return ""
+    return "overconfident" if row["overconfidence"] > 0 else "underconfident"
+
+
+def _points(row: dict[Any, Any]) -> str:
+    return f"{abs(row['overconfidence']):.2f} ± {row['overconfidence_interval']:.2f}"
+
+
+def _gap(row: dict[Any, Any]) -> str:
+    sign = "−" if row["overconfidence"] < 0 else ""
+    return f"{sign}{_points(row)}"
+
+
+def _and(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _compare(few: pd.Series[Any], many: pd.Series[Any]) -> str:
+    first = "alone" if few["size"] == 1 else f"with {few['size']:.0f} combined"
+    return (
+        f"Their calibration error is {few['ece']:.4f} {first} and {many['ece']:.4f} with "
+        f"{many['size']:.0f} combined, where calibrated posteriors would have "
+        f"{many['ece_by_chance']:.4f} by chance; their log-loss is {few['log_loss']:.3f} and "
+        f"{many['log_loss']:.3f}."
+    )

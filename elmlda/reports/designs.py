@@ -1,0 +1,236 @@
+"""Whether the nested design gives the statistics of the independent one, the paper's protocol.
+
+A run keeps a sweep of the independent design in a folder inside its own. Both have networks of the
+same kind at every fan-out, so means and standard deviations should agree. What differs by
+construction: in the nested design one network gives all fan-outs of a repeat, so they are correlated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise, zip_longest
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from elmlda.core.arrays import FloatArray
+from elmlda.reports.compare_tables import adjust_holm
+from elmlda.reports.estimates import LEVEL
+from elmlda.reports.rates import (
+    METHOD_NAMES,
+    Comparison,
+    brown_forsythe_p,
+    compare_means,
+    compare_spreads,
+    correlate,
+    pivot_by_repeat,
+)
+from elmlda.reports.records import INDEPENDENT, RunRecords
+
+ALPHA = 1 - LEVEL
+TESTS = ("difference", "sd_ratio")
+
+
+def find_independent(run: RunRecords) -> RunRecords | None:
+    """The independent sweep inside the run's folder, if the two can be compared."""
+    other = run.independent
+    return other if other and not _explain_obstacle(run, other) else None
+
+
+def find_design_gaps(run: RunRecords) -> Iterator[str]:
+    """What keeps the independent sweep in the run's folder from being compared, or is missing in it."""
+    other = run.independent
+    if other is None:
+        return
+    obstacle = _explain_obstacle(run, other)
+    if obstacle:
+        yield f"The run in {INDEPENDENT}/ is not comparable with this one: {obstacle}."
+        return
+    planned = other.planned("sweep")
+    n_planned = planned.get("repeats", 0) * len(planned.get("n_hidden", ()))
+    if len(other.sweep) < n_planned:
+        yield f"The independent design has {len(other.sweep):,} of {n_planned:,} planned results."
+
+
+def _explain_obstacle(run: RunRecords, other: RunRecords) -> str:
+    """Why the two can't be compared; empty if they can."""
+    ours, theirs = run.settings, other.settings
+    if theirs.get("design") != "independent":
+        return f"its design is {theirs.get('design')}"
+    if ours.get("sha256") != theirs.get("sha256"):
+        return "it has other data"
+    differing = [
+        f"{name} {theirs.get(name)} there, {ours.get(name)} here"
+        for name in {**ours, **theirs}
+        if name != "design" and ours.get(name) != theirs.get(name)
+    ]
+    if not differing and not _common_fanouts(run, other):
+        return "they have no fan-out in common"
+    return "; ".join(differing)
+
+
+def _common_fanouts(run: RunRecords, other: RunRecords) -> list[float]:
+    return sorted(set.intersection(*({record.fanout for record in r.sweep} for r in (run, other))))
+
+
+def tabulate_designs(run: RunRecords, independent: RunRecords) -> pd.DataFrame:
+    """designs.csv: a row for each method and fan-out that both designs have.
+
+    Columns
+    -------
+    difference : nested minus independent, of the mean rates in percentage points; Welch's interval
+    sd_ratio : standard deviation of the nested over that of the independent; F interval
+    …_p : two-sided; …_p_holm : corrected for the number of rows
+    brown_forsythe_p : of equal spreads, for rates that need not be normal
+    …_correlation : with the next larger fan-out of the table, over repeats; Fisher's interval
+    """
+    fanouts = _common_fanouts(run, independent)
+    sizes = {record.fanout: record.n_hidden for record in independent.sweep}
+    nested, other = pivot_by_repeat(run.sweep), pivot_by_repeat(independent.sweep)
+    rows = [
+        {
+            "method": method,
+            "fanout": fanout,
+            "n_hidden": sizes[fanout],
+            **_compare(_column(nested[method], fanout), _column(other[method], fanout)),
+            **_correlate_with_next(nested[method], other[method], fanout, following),
+        }
+        for method in METHOD_NAMES
+        for fanout, following in zip_longest(fanouts, fanouts[1:])
+    ]
+    table = pd.DataFrame(rows)
+    for test in TESTS:
+        place = table.columns.get_loc(f"{test}_p")
+        assert isinstance(place, int)
+        table.insert(place + 1, f"{test}_p_holm", adjust_holm(table[f"{test}_p"].tolist()))
+    return table
+
+
+def _column(rates: pd.DataFrame, fanout: float) -> FloatArray:
+    return rates[fanout].dropna().to_numpy()
+
+
+def _compare(nested: FloatArray, independent: FloatArray) -> dict[str, Any]:
+    means, spreads = compare_means(nested, independent), compare_spreads(nested, independent)
+    both = {"nested": nested, "independent": independent}
+    return {
+        **{f"{name}_repeats": len(rates) for name, rates in both.items()},
+        **{f"{name}_error_percent": rates.mean() for name, rates in both.items()},
+        **{f"{name}_sd": pd.Series(rates).std() for name, rates in both.items()},
+        **_columns("difference", means),
+        "difference_p": means.p,
+        **_columns("sd_ratio", spreads),
+        "sd_ratio_p": spreads.p,
+        "brown_forsythe_p": brown_forsythe_p(nested, independent),
+    }
+
+
+def _correlate_with_next(
+    nested: pd.DataFrame, independent: pd.DataFrame, fanout: float, following: float | None
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"next_fanout": following}
+    for name, rates in (("nested", nested), ("independent", independent)):
+        pair = Comparison(float("nan")) if following is None else _correlate(rates, fanout, following)
+        found |= _columns(f"{name}_correlation", pair)
+    return found
+
+
+def _correlate(rates: pd.DataFrame, fanout: float, other: float) -> Comparison:
+    both = rates[[fanout, other]].dropna().to_numpy()
+    return correlate(both[:, 0], both[:, 1])
+
+
+def _columns(name: str, found: Comparison) -> dict[str, float]:
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def describe_designs(table: pd.DataFrame) -> list[str]:
+    """What means and standard deviations say, in sentences that follow from the numbers."""
+    if table[[f"{test}_p" for test in TESTS]].isna().to_numpy().all():
+        return ["There are too few repeats to compare the designs."]
+    return [
+        _summarise(table),
+        _describe_test(table, "difference", 0, "differences of means"),
+        _describe_test(table, "sd_ratio", 1, "ratios of standard deviations"),
+        *_describe_robust_test(table),
+        *_describe_limits(table),
+    ]
+
+
+def _summarise(table: pd.DataFrame) -> str:
+    surely = (table[[f"{test}_p_holm" for test in TESTS]] < ALPHA).any(axis=1)
+    if surely.any():
+        names = ", ".join(_name(row) for _, row in table[surely].iterrows())
+        return f"The designs differ beyond chance: {names}."
+    return "No difference between the designs is found in any mean or standard deviation."
+
+
+def _describe_test(table: pd.DataFrame, test: str, equal: int, what: str) -> str:
+    known = table.dropna(subset=[f"{test}_low"])
+    holding = known[f"{test}_low"].le(equal) & known[f"{test}_high"].ge(equal)
+    corrected = known[f"{test}_p_holm"]
+    return (
+        f"Of {len(known)} {what}, {holding.sum()} have a 95 % interval that holds {equal} "
+        f"({ALPHA * len(known):.1f} are expected to miss it by chance); after Holm's correction for "
+        f"{len(known)} tests {(corrected < ALPHA).sum()} differ (smallest p {corrected.min():.2g})."
+    )
+
+
+def _describe_robust_test(table: pd.DataFrame) -> Iterator[str]:
+    corrected = pd.Series(adjust_holm(table["brown_forsythe_p"].tolist())).dropna()
+    if not corrected.empty:
+        yield (
+            "The F intervals assume normal rates; Brown and Forsythe's test, which does not, finds "
+            f"{(corrected < ALPHA).sum()} of {len(corrected)} standard deviations to differ after "
+            f"Holm's correction (smallest p {corrected.min():.2g})."
+        )
+
+
+def _name(row: Any) -> str:
+    return f"{METHOD_NAMES[row['method']]} at fan-out {row['fanout']:g}"
+
+
+def _describe_limits(table: pd.DataFrame) -> Iterator[str]:
+    """How large a difference the intervals leave possible."""
+    known = table.dropna(subset=["difference_low", "sd_ratio_low"])
+    if not known.empty:
+        largest = np.abs(known[["difference_low", "difference_high"]].to_numpy()).max()
+        yield (
+            f"Each by its own interval, means differ by at most {largest:.3f} points, and ratios of "
+            f"standard deviations lie between {known['sd_ratio_low'].min():.2f} and "
+            f"{known['sd_ratio_high'].max():.2f}."
+        )
+
+
+def describe_correlations(table: pd.DataFrame, run: RunRecords) -> Iterator[str]:
+    """What the two designs differ in by construction; nothing if there are too few repeats."""
+    known = table.dropna(subset=["nested_correlation_low", "independent_correlation_low"])
+    if known.empty:
+        return
+    zero = known["independent_correlation_low"].le(0) & known["independent_correlation_high"].ge(0)
+    neighbours = dict(zip(known["fanout"], known["next_fanout"], strict=True))
+    pairs = ", ".join(f"{float(a):g} and {float(b):g}" for a, b in neighbours.items())
+    yield (
+        "The marginal distributions are the same by construction, the joint one is not: in the nested "
+        "design a repeat's fan-outs share their first hidden units. Over repeats the rates at fan-outs "
+        f"{pairs} correlate by {_range(known['nested_correlation'])} in the nested design, by "
+        f"{_range(known['independent_correlation'])} in the independent one ({zero.sum()} of "
+        f"{len(known)} intervals hold 0)."
+    )
+    fanouts = sorted({record.fanout for record in run.sweep})
+    direct = [
+        _correlate(rates, a, b).value
+        for rates in pivot_by_repeat(run.sweep).values()
+        for a, b in pairwise(fanouts)
+        if b - a == 1
+    ]
+    if direct:
+        yield (
+            f"Nested fan-outs that differ by 1 correlate by {_range(pd.Series(direct))}. What is said "
+            "over several fan-outs must therefore keep a repeat's fan-outs together."
+        )
+
+
+def _range(values: pd.Series[float]) -> str:
+    return f"{values.min():.2f} to {values.max():.2f}".replace("-", "−")

@@ -1,0 +1,237 @@
+"""Verdicts for people: the first lines of a report, its tables of claims, and the rule in words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from elmlda import paper
+from elmlda.experiments.tune import choose
+from elmlda.ranges import format_ranges
+from elmlda.reports import claims as rule
+from elmlda.reports.claims import Claim, Kind, Reading, Verdict
+from elmlda.reports.compare_tables import tabulate_compare
+from elmlda.reports.records import RunRecords
+from elmlda.reports.statements import SMALL_FANOUT
+
+MOST_NAMES = 4
+"""More claims than this are counted, not named."""
+
+
+@dataclass(frozen=True)
+class ClaimGroup:
+    """A table of claims as people see it; a row maps the template's names to text."""
+
+    caption: str
+    rows: Sequence[dict[str, str]]
+
+
+def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
+    """One sentence on whether the paper was reproduced, and its kind, for the colour."""
+    if run.compare and not run.has_papers_experiments:
+        return summarise_compare(tabulate_compare(run.compare)), "neutral"
+    if run.tune and not run.has_papers_experiments:
+        return summarise_tune(run), "neutral"
+    if not run.is_papers_data:
+        return "Not the paper's data: nothing to compare with.", "neutral"
+    if not run.is_papers_kind:
+        return f"Not the paper's input weights but {run.input_weights} ones.", "neutral"
+    counted = select_counted(claims, Reading.EQ5)
+    text = f"{_describe_interim(counted)}Reproduced: {_describe_verdicts(counted)}"
+    return text, _choose_kind(counted)
+
+
+def summarise_other_reading(claims: Sequence[Claim]) -> str:
+    """The same for PI-ELM with a constant hidden unit."""
+    verdicts = _describe_verdicts(select_counted(claims, Reading.CONSTANT))
+    return f"With a constant hidden unit in PI-ELM, which Eq. (5) lacks, reproduced: {verdicts}"
+
+
+def select_counted(claims: Sequence[Claim], reading: Reading) -> list[Claim]:
+    """The statements and rates of a reading, and those that PI-ELM has no part in."""
+    return [
+        claim
+        for claim in claims
+        if claim.kind in (Kind.STATEMENT, Kind.RATE) and claim.reading in (reading, Reading.NONE)
+    ]
+
+
+def _describe_interim(claims: Sequence[Claim]) -> str:
+    """How much there is of what was fixed in advance; empty if all verdicts are final."""
+    if not any(claim.interim for claim in claims):
+        return ""
+    found: dict[tuple[int, str], int] = {}
+    for claim in claims:
+        what = claim.full, claim.repeats_are
+        found[what] = max(claim.ours.repeats, found.get(what, 0))
+    lacking = [f"{n} of {full} {name}" for (full, name), n in found.items() if n < full]
+    return f"Interim ({', '.join(lacking)}). " if lacking else "Interim. "
+
+
+def _describe_verdicts(claims: Sequence[Claim]) -> str:
+    statements = [claim for claim in claims if claim.kind == Kind.STATEMENT]
+    rates = [claim for claim in claims if claim.kind == Kind.RATE]
+    counts = ", ".join(
+        f"{sum(claim.verdict == Verdict.REPRODUCED for claim in some)} of {len(some)} {name}"
+        for some, name in ((statements, "statements"), (rates, "rates"))
+        if some
+    )
+    return "; ".join([counts, *_describe_others(claims)]) + "."
+
+
+def _describe_others(claims: Sequence[Claim]) -> Iterator[str]:
+    for verdict in (Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE, Verdict.OPEN):
+        some = [claim for claim in claims if claim.verdict == verdict]
+        if some:
+            yield f"{verdict}: {_name_claims(some)}"
+        elif verdict == Verdict.NOT_REPRODUCED:
+            yield f"{verdict}: none"
+
+
+def _name_claims(claims: Sequence[Claim]) -> str:
+    """Statements by name and rates by fan-out, or their numbers if they are many."""
+    statements = [claim.short for claim in claims if claim.kind == Kind.STATEMENT]
+    fanouts: dict[str, list[int]] = {}
+    for claim in claims:
+        if claim.fanout is not None:
+            fanouts.setdefault(claim.short, []).append(claim.fanout)
+    rates = [f"{name} at fan-out {format_ranges(tuple(some))}" for name, some in fanouts.items()]
+    if len(statements) + len(rates) <= MOST_NAMES:
+        return ", ".join([*statements, *rates])
+    numbers = Counter("statement" if claim.fanout is None else "rate" for claim in claims)
+    return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for name, n in numbers.items())
+
+
+def _choose_kind(claims: Sequence[Claim]) -> str:
+    verdicts = {claim.verdict for claim in claims}
+    if Verdict.NOT_REPRODUCED in verdicts:
+        return "bad"
+    is_whole = verdicts == {Verdict.REPRODUCED} and not any(claim.interim for claim in claims)
+    return "good" if is_whole else "open"
+
+
+def summarise_compare(table: pd.DataFrame) -> str:
+    """One sentence on which method has fewer errors; `table` is `tabulate_compare`'s."""
+    better = table["difference"] > 0
+    surely = table["p"] < 0.05
+    return (
+        f"LDA-ELM has fewer errors than PI-ELM at {better.sum()} of {len(table)} sizes and ridges, "
+        f"more at {(table['difference'] < 0).sum()}; beyond chance (p < 0.05) at "
+        f"{(better & surely).sum()} and {(~better & surely).sum()}."
+    )
+
+
+def summarise_tune(run: RunRecords) -> str:
+    """One sentence on the setting that was best."""
+    best = choose(run.tune)
+    size = "range" if run.input_weights == "uniform" else "norm"
+    return (
+        f"With {run.input_weights} input weights a weight {size} of {best.weight_size:g} and a ridge "
+        f"of {best.ridge:g} are best: LDA-ELM gets {best.lda_error_percent:.2f} % of the "
+        f"{run.tune[0].n_validation:,} held-out training samples wrong, PI-ELM "
+        f"{best.pi_error_percent:.2f} %. The test samples had no part in it."
+    )
+
+
+def group_statements(claims: Sequence[Claim]) -> list[ClaimGroup]:
+    """Statements with PI-ELM as Eq. (5) has it, then those that differ by the other reading."""
+    kinds = (Kind.STATEMENT, Kind.FURTHER)
+    return _group(
+        claims,
+        kinds,
+        "What the paper states, and what the records say; PI-ELM as Eq. (5) has it",
+        "The same, PI-ELM with a constant hidden unit",
+    )
+
+
+def group_cells(claims: Sequence[Claim]) -> list[ClaimGroup]:
+    """The cells of Table 1, then those that differ by the other reading."""
+    return _group(
+        claims,
+        (Kind.RATE, Kind.IMPROVEMENT),
+        "The cells of Table 1, one by one; PI-ELM as Eq. (5) has it",
+        "The cells that differ, PI-ELM with a constant hidden unit",
+    )
+
+
+def _group(
+    claims: Sequence[Claim], kinds: Sequence[Kind], caption: str, other_caption: str
+) -> list[ClaimGroup]:
+    some = [claim for claim in claims if claim.kind in kinds]
+    if not some:
+        return []
+    first = [_row(claim) for claim in some if claim.reading != Reading.CONSTANT]
+    second = [_row(claim) for claim in some if claim.reading == Reading.CONSTANT]
+    return [ClaimGroup(caption, first), ClaimGroup(other_caption, second)]
+
+
+def _row(claim: Claim) -> dict[str, str]:
+    """What the page shows of a claim."""
+    is_marked = claim.interim and claim.verdict in (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    return {
+        "text": claim.text,
+        "where": claim.where + (", not counted" if claim.kind == Kind.FURTHER else ""),
+        "paper": _number(claim.printed, claim.unit),
+        "ours": _number(claim.ours.value, claim.unit) or "–",
+        "interval": ""
+        if math.isnan(claim.ours.low)
+        else f"{_digits(claim.ours.low, claim.unit)} to {_digits(claim.ours.high, claim.unit)}",
+        "z": "" if math.isnan(claim.z) else f"{round(claim.z, 1) + 0.0:+.1f}".replace("-", "−"),
+        "repeats": f"{claim.ours.repeats} of {claim.full}"
+        if claim.interim
+        else str(claim.ours.repeats),
+        "verdict": f"{claim.verdict} (interim)" if is_marked else str(claim.verdict),
+        "because": claim.because,
+        "kind": claim.verdict.name.lower(),
+    }
+
+
+def _number(value: float, unit: str) -> str:
+    return "" if math.isnan(value) else f"{_digits(value, unit)} {unit}"
+
+
+def _digits(value: float, unit: str) -> str:
+    """Two decimals like the paper's; a difference of two such numbers has one more."""
+    return f"{value:.{3 if unit == 'points' else 2}f}".replace("-", "−")
+
+
+def list_untested(claims: Sequence[Claim]) -> list[dict[str, str]]:
+    """What the paper says and no record can decide."""
+    return [_row(claim) for claim in claims if claim.kind == Kind.UNTESTED]
+
+
+RULE = [
+    "A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records "
+    "give that number with a 95 % interval over repeats, and z: ours minus the paper's in standard "
+    "errors of that difference, which are made up of our sampling, the paper's (its repeats are taken "
+    "to vary like ours) and the rounding of what it prints (last digit / √12).",
+    "Reproduced: the whole interval lies where the claim says. Not reproduced: the whole interval lies "
+    "elsewhere, and chance is ruled out on both sides, |z| > 1.96. Inconclusive: anything else.",
+    f"How much is enough was fixed in advance: {rule.NETWORKS} networks; {rule.PAIRS} disjoint pairs "
+    f"of them for two networks combined; {paper.ENSEMBLE_REPEATS} ensembles for more; {rule.TIMINGS} "
+    "timings. With less a verdict is interim, and what would be inconclusive is not decided yet.",
+    "A claim about every fan-out is reproduced if it is at each of them. It is not reproduced if it "
+    "fails at one of them by an interval and a z widened for their number (Bonferroni). The one that "
+    "comes closest to failing is shown.",
+    f"An error rate counts as the printed one within {100 * rule.RATE_MARGIN:.0f} % of it, more than "
+    f"what {rule.NETWORKS} repeats leave open. PI-ELM's printed rate lies outside LDA-ELM's region at "
+    "every fan-out, but the two regions overlap at 12 of 13, so a rate between the two may count for "
+    "both: that LDA-ELM is better is judged network by network. A cell of % improvement counts within "
+    f"{rule.IMPROVEMENT_MARGIN:.0f} percentage point, the average improvement within "
+    f"{rule.AVERAGE_MARGIN} points.",
+    "Counted are the statements and the 26 rates of Table 1. Its improvements follow from the rates: "
+    "they are judged, but not counted.",
+    "Eq. (5) gives PI-ELM no constant hidden unit, while Eq. (16) gives LDA-ELM one. What is said of "
+    "PI-ELM is judged by both readings; the first line is Eq. (5)'s.",
+    "Where the paper prints no number that ours can be compared with, there is no z, and the border of "
+    "the claim stands in for its number. The paper drew new networks for each fan-out and ensemble "
+    "size: in a difference or an average of its numbers their variances add up.",
+    f"That the benefit is larger at small fan-outs has to show in the mean up to {SMALL_FANOUT} minus "
+    "the mean above, and in the slope over the logarithm of the fan-out. That twenty networks have the "
+    "lowest error means that no other number of networks is lower by 2 % of the printed rate.",
+    "Intervals are Student's t over repeats; of ratios of means, the jackknife's.",
+]

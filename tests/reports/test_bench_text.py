@@ -1,0 +1,18 @@
+"""What elmlda bench prints."""
+
+from types import SimpleNamespace
+
+from elmlda.bench.limit import TimedNetwork
+from elmlda.reports.bench_text import format_network
+
+
+def test_the_network_in_lines():
+    network = SimpleNamespace(part_seconds={"gram": 2.5, "test": 0.25})
+    assert format_network(TimedNetwork(network, 3.0, 2.0, 1e11, 5e10, 250_000_000)) == (
+        "gram               2.50 s\n"
+        "test               0.25 s\n"
+        "nested sweep       3.00 s\n"
+        "limit              2.00 s   at 100 and 50 GFLOP/s\n"
+        "ratio             1.500\n"
+        "peak memory        0.25 GB"
+    )
