@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from os import PathLike
+from typing import Any
 
 PYTHON_NAMES = {"out": "folder", "fanout": "fanouts", "from_": "source"}
 """Where an argument is not called what the option is."""
@@ -60,13 +61,12 @@ def _as_argument(name: str, value: object) -> str:
     argument = PYTHON_NAMES.get(name, name)
     if value is None:
         return argument
-    is_word = isinstance(value, PathLike) or (isinstance(value, str) and not _is_number(value))
-    return f"{argument}={str(value)!r}" if is_word else f"{argument}={value}"
+    return f"{argument}={value}" if _is_number(value) else f"{argument}={str(value)!r}"
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _is_number(value: Any) -> bool:
+    """Whether it needs no quotes, also as text: `1e-3` is as people write it, 0.001 is not."""
+    with suppress(ValueError, TypeError):
+        float(value)
+        return True
+    return False

@@ -66,16 +66,10 @@ class Cluster:
                 workers.wait_for_one()
                 yield workers
             except distributed.KilledWorker as error:
-                raise ElmldaError(
-                    f"{self.where}: several workers died one after the other at the same network, most "
-                    "likely for want of memory.",
-                    SAFE,
-                    cluster=None,
-                ) from error
+                fact = "several workers died one after the other at the same network, most likely for "
+                raise _explain_end(f"{self.where}: {fact}want of memory.") from error
             except (OSError, CancelledError) as error:
-                raise ElmldaError(
-                    f"{self.where}: the Dask scheduler went away.", SAFE, cluster=None
-                ) from error
+                raise _explain_end(f"{self.where}: the Dask scheduler went away.") from error
 
 
 @contextmanager
@@ -162,11 +156,9 @@ class _DaskWorkers:
             if self.n_fit:
                 self.seen = now
             elif now - self.seen > NO_WORKER_SECONDS:
-                raise ElmldaError(
+                raise _explain_end(
                     f"{self.cluster.where}: no worker that can take a network for "
-                    f"{NO_WORKER_SECONDS:.0f} s. Start one with dask worker.",
-                    SAFE,
-                    cluster=None,
+                    f"{NO_WORKER_SECONDS:.0f} s. Start one with dask worker."
                 )
         return self.n_fit
 
@@ -345,6 +337,11 @@ def _silent_log() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+def _explain_end(fact: str) -> ElmldaError:
+    """Why a run ends before all its networks are trained, and how to go on with it."""
+    return ElmldaError(fact, SAFE, cluster=None)
 
 
 def _first_line(error: object) -> str:

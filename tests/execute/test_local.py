@@ -11,10 +11,10 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from faults import started
 from processes import alive_in_session, wait_until, workers_in_session
 
 from elmlda.errors import ElmldaError
@@ -123,21 +123,9 @@ def test_who_stops_listening_does_not_wait_for_a_thread():
     assert all(thread.daemon for thread in set(threading.enumerate()) - before)
 
 
-@contextmanager
 def session():
     """A process that has two others work for it, all in a session of their own."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-c", SESSION],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    ) as parent:
-        try:
-            yield parent
-        finally:
-            for pid in alive_in_session(parent.pid):
-                os.kill(pid, signal.SIGKILL)
+    return started([sys.executable, "-P", "-c", SESSION], stderr=subprocess.DEVNULL)
 
 
 def test_workers_end_with_a_parent_that_is_killed():
