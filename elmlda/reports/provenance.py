@@ -10,6 +10,7 @@ from pathlib import Path
 from elmlda import paper
 from elmlda.experiments.calibration import count_groups
 from elmlda.ranges import format_ranges
+from elmlda.reports.claims import PAIRS
 from elmlda.reports.designs import find_design_gaps, find_independent
 from elmlda.reports.records import RunRecords
 from elmlda.settings import NetworkSettings
@@ -78,6 +79,8 @@ def _ensemble_gaps(run: RunRecords) -> Iterator[str]:
         yield f"The ensemble has {repeats} so far; the paper has {paper.ENSEMBLE_REPEATS}."
     if run.is_papers_kind and not run.is_papers_ensemble:
         yield f"The ensemble is not of fan-out {paper.LARGEST_FANOUT}: Fig. 2 can't be judged by it."
+    if run.is_papers_ensemble and len(run.pairs) < PAIRS:
+        yield f"Two networks are judged on {_count(len(run.pairs), 'pair')} so far; {PAIRS} are needed."
     largest = max(size for _, size in counts)
     if run.is_papers_ensemble and largest < paper.ENSEMBLE_SIZE:
         networks = _count(largest, "network")

@@ -163,6 +163,7 @@ def test_an_unfinished_run_says_so(full):
         "Fan-outs 3-10,12-20 have not been run.",
         "Fan-outs have 2 repeats so far; the paper has 200.",
         "The ensemble has 3 repeats so far; the paper has 10.",
+        "Two networks are judged on 2 pairs so far; 90 are needed.",
         "Table 2 has 12 of 18 planned timings.",
         "Fan-outs 2-10,12-20 have not been timed.",
     ):
