@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,17 +10,13 @@ from elmlda.cli.conduct import build, conduct_study
 from elmlda.cli.options import (
     Numbers,
     Ranges,
-    cluster_option,
-    config_option,
     data_options,
-    dry_run_option,
     output_options,
-    quiet_option,
     repeats_type,
-    resource_options,
     ridge_option,
     seed_option,
 )
+from elmlda.cli.study_options import study_options
 from elmlda.cli.sweep import format_table
 from elmlda.settings import ACTIVATION_NAMES
 
@@ -52,19 +47,7 @@ from elmlda.settings import ACTIVATION_NAMES
 @seed_option
 @ridge_option
 @output_options
-@resource_options
-@cluster_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results/choices"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder with a run for each combination; runs that are there go on.",
-)
-@config_option
-@dry_run_option
-@quiet_option
+@study_options("results/choices", "combination")
 def choices(**options: Any) -> None:
     """Sweep every combination of activation and input scale, which the paper does not state.
 

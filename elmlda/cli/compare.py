@@ -11,14 +11,11 @@ import click
 from elmlda.cli.conduct import build, conduct_study
 from elmlda.cli.options import (
     Ranges,
-    cluster_option,
-    config_option,
     layer_options,
     output_options,
-    quiet_option,
     repeats_type,
-    resource_options,
 )
+from elmlda.cli.study_options import study_options
 from elmlda.settings import RULES
 
 if TYPE_CHECKING:
@@ -75,19 +72,7 @@ if TYPE_CHECKING:
 )
 @layer_options
 @output_options
-@resource_options
-@cluster_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results/compare"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder with a run for each set; runs that are there go on.",
-)
-@config_option
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and stop.")
-@quiet_option
+@study_options("results/compare", "set")
 def compare(**options: Any) -> None:
     """Compare PI-ELM with LDA-ELM on the same weights and splits of several data sets.
 

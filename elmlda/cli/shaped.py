@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,16 +10,12 @@ from elmlda.cli.conduct import build, conduct_study
 from elmlda.cli.ensemble import format_table as format_ensemble
 from elmlda.cli.options import (
     Numbers,
-    cluster_option,
-    config_option,
     data_options,
-    dry_run_option,
     fanout_option,
     output_options,
-    quiet_option,
-    resource_options,
     unit_options,
 )
+from elmlda.cli.study_options import study_options
 from elmlda.cli.sweep import format_table as format_sweep
 from elmlda.cli.tune import NORMS, RANGES, RIDGES, format_tuning
 from elmlda.settings import INPUT_WEIGHTS
@@ -84,19 +79,7 @@ if TYPE_CHECKING:
 @data_options
 @unit_options
 @output_options
-@resource_options
-@cluster_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results/shaped"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder with a run for each kind; runs that are there go on.",
-)
-@config_option
-@dry_run_option
-@quiet_option
+@study_options("results/shaped", "kind")
 def shaped(**options: Any) -> None:
     """Study input weights that are shaped by images and training samples.
 
