@@ -24,7 +24,6 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.optimize import minimize_scalar
 
 from elmlda.core.arrays import FloatArray
 from elmlda.core.factor import rounding_tolerance
@@ -71,6 +70,8 @@ def choose_ridge(statistics: Statistics) -> float:
 
     A float32 Gram matrix whose best ridge may lie below its rounding raises LostPrecisionError.
     """
+    from scipy.optimize import minimize_scalar  # 15 MB that networks with a given ridge do without
+
     spectrum = Spectrum.of(statistics)
     if not len(spectrum.eigenvalues):  # every hidden output is zero: any ridge gives the same network
         return 1.0

@@ -92,11 +92,16 @@ def score_samples(
     ElmldaError
         If a score is not finite: which class is highest would be a matter of chance.
     """
-    parts = []
+
+    def score_all(hidden: FloatArray) -> list[FloatArray]:
+        return [score(hidden) for score in scorers]
+
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, len(inputs), chunk):
-            hidden = layer.outputs(inputs[start : start + chunk])
-            parts.append([score(hidden) for score in scorers])
+        # Hidden outputs have no name here: a chunk's are gone before the next are computed.
+        parts = [
+            score_all(layer.outputs(inputs[start : start + chunk]))
+            for start in range(0, len(inputs), chunk)
+        ]
     found = [np.concatenate(scores) for scores in zip(*parts, strict=True)]
     for scores in found:
         if layer.dtype == np.float32 and not np.isfinite(scores).all():

@@ -213,7 +213,7 @@ def test_the_same_records_give_the_same_bytes(written, tmp_path):
         "import sys; from pathlib import Path; from elmlda.reports.run_report import write_report;"
     )
     subprocess.run(
-        [sys.executable, "-c", f"{program} write_report(pathlib.Path(sys.argv[1]), {FORMATS})", folder],
+        [sys.executable, "-c", f"{program} write_report(Path(sys.argv[1]), {FORMATS})", folder],
         check=True,
     )
     for path in written.paths:

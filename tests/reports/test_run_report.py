@@ -194,7 +194,7 @@ def test_the_same_records_give_the_same_bytes(full, records, tmp_path):
         "import sys; from pathlib import Path; from elmlda.reports.run_report import write_report;"
     )
     subprocess.run(
-        [sys.executable, "-c", f"{program} write_report(pathlib.Path(sys.argv[1]))", folder], check=True
+        [sys.executable, "-c", f"{program} write_report(Path(sys.argv[1]))", folder], check=True
     )
     for path in full.paths:
         assert (folder / path.name).read_bytes() == path.read_bytes(), path.name
