@@ -24,6 +24,7 @@ from elmlda.cli.timing import timing
 from elmlda.cli.train import train
 from elmlda.cli.tune import tune
 from elmlda.errors import ElmldaError
+from elmlda.text import printable
 from elmlda.version import __version__
 
 NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
@@ -35,11 +36,7 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 
 
 def _in_one_line(message: str) -> str:
-    """Nothing in it that a terminal would obey, whatever a file has put there, and not without end."""
-    words = " ".join(message.split())
-    if len(words) > LONGEST_MESSAGE:
-        words = f"{words[: LONGEST_MESSAGE // 2]} … {words[-LONGEST_MESSAGE // 2 :]}"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+    return printable(" ".join(message.split()), LONGEST_MESSAGE)
 
 
 class _Group(click.Group):
