@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import tokenize
 import warnings
 import zipfile
@@ -22,12 +23,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from elmlda.datasets.content import (
-    MAX_GZIP_EXPANSION,
-    STEP_BYTES,
-    explain_reading,
-    require_regular_file,
-)
+from elmlda.datasets.content import MAX_GZIP_EXPANSION, STEP_BYTES, open_input
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
 
@@ -93,18 +89,18 @@ class Archive:
 @contextmanager
 def open_npz(path: Path) -> Iterator[Archive]:
     """Open a .npz file, as `numpy.savez` and `numpy.savez_compressed` write it."""
-    with explain_reading(path), explain_damage(path, ".npz"):
-        require_regular_file(path, "a .npz file")
-        with zipfile.ZipFile(path) as archive:
-            yield Archive(path, archive)
+    with (
+        open_input(path, "a .npz file") as file,
+        explain_damage(path, ".npz"),
+        zipfile.ZipFile(file) as archive,
+    ):
+        yield Archive(path, archive)
 
 
 def read_npy(path: Path) -> NDArray[Any]:
     """Read a .npy file, as `numpy.save` writes it."""
-    with explain_reading(path), explain_damage(path, ".npy"):
-        require_regular_file(path, "a .npy file")
-        with path.open("rb") as file:
-            return _read_array(str(path), _HashedStream(file), path.stat().st_size)
+    with open_input(path, "a .npy file") as file, explain_damage(path, ".npy"):
+        return _read_array(str(path), _HashedStream(file), os.fstat(file.fileno()).st_size)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from elmlda.datasets.content import explain_reading
 from elmlda.datasets.csv_file import load_csv
 from elmlda.datasets.dataset import Dataset, FileCheck, Table
 from elmlda.datasets.download import ProgressBar
@@ -174,15 +175,16 @@ def _find_file(name: str | None, data_dir: PathLike | None) -> Path | None:
         return Path(data_dir)
     if not name or name in CATALOGUE:
         return None
-    path = Path(name).expanduser()
-    is_file = path.name.endswith(".npz") or is_csv(path)
-    if is_file or path.is_dir():
-        return path
-    if path.exists() or os.sep in name:
-        found = "" if path.exists() else ": no such file or folder"
-        raise ElmldaError(
-            f"{name}{found}: expected a .npz or .csv file, or a folder of four IDX files."
-        )
+    with explain_reading(name):
+        path = Path(name).expanduser()
+        is_file = path.name.endswith(".npz") or is_csv(path)
+        if is_file or path.is_dir():
+            return path
+        if path.exists() or os.sep in name:
+            found = "" if path.exists() else ": no such file or folder"
+            raise ElmldaError(
+                f"{name}{found}: expected a .npz or .csv file, or a folder of four IDX files."
+            )
     return None
 
 

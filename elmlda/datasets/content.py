@@ -89,25 +89,51 @@ class Content:
 @contextmanager
 def open_content(path: Path, expected: str) -> Iterator[Content]:
     """Open a file to read its content; an error names it, and what was expected there."""
-    with explain_reading(path):
-        # Before opening: to open a pipe would wait for someone to write into it.
-        require_regular_file(path, expected)
-        with path.open("rb") as file:
-            yield Content(path, file)
+    with open_input(path, expected) as file:
+        yield Content(path, file)
 
 
 @contextmanager
-def explain_reading(path: Path) -> Iterator[None]:
-    """Turn the system's refusal to read a file into an error that names it."""
+def open_input(path: Path, expected: str) -> Iterator[io.BufferedReader]:
+    """Open a regular file to read: the one way in which data, models and images are opened.
+
+    Folders, pipes and devices are refused, never waited for. Whatever the system has against the
+    path, or against reading it, is an error of one line that names it.
+    """
+    with explain_reading(path):
+        # Without O_NONBLOCK a pipe would wait for someone to write into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            _require_regular(path, os.fstat(descriptor).st_mode, expected)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    with explain_system(path), os.fdopen(descriptor, "rb") as file:
+        yield file
+
+
+@contextmanager
+def explain_system(path: object) -> Iterator[None]:
+    """Turn the system's refusal to read a file or folder into an error that names it."""
     try:
         yield
     except OSError as error:
         raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
 
 
-def require_regular_file(path: Path, expected: str) -> None:
-    """Refuse folders, pipes and devices."""
-    mode = path.stat().st_mode
+@contextmanager
+def explain_reading(path: object) -> Iterator[None]:
+    """The same where a path is used for the first time: it may also be none at all."""
+    try:
+        with explain_system(path):
+            yield
+    except (ValueError, RuntimeError) as error:  # NUL or unknown characters; a home that is not there
+        if isinstance(error, ElmldaError):
+            raise
+        raise ElmldaError(f"{path}: not a path: {error}.") from error
+
+
+def _require_regular(path: Path, mode: int, expected: str) -> None:
     if stat.S_ISDIR(mode):
         raise ElmldaError(f"{path}: a folder, expected {expected}.")
     if not stat.S_ISREG(mode):

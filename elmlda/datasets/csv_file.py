@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from elmlda.core.arrays import FloatArray
+from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.datasets.content import open_content
 from elmlda.datasets.dataset import Split, Table, join_words
 from elmlda.datasets.labels import index_classes
@@ -63,22 +64,70 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
     classes, labels = index_classes(texts.pop(label_column))
     if len(classes) < 2:
         raise ElmldaError(f"{path}: '{label}' is {classes[0]} in every line, expected two or more.")
-    features: dict[str, FloatArray] = {}
-    for column, column_name in enumerate(file.names):
-        if column in numbers:
-            features[column_name] = numbers[column]
-        elif column in texts:
-            for value, is_it in file.expand_category(column, texts[column]):
-                features[f"{column_name}={value}"] = is_it
+    categories = {column: file.find_categories(column, values) for column, values in texts.items()}
+    features = [
+        Feature(column, value)
+        for column in range(len(file.names))
+        if column != label_column
+        for value in (categories[column][0] if column in categories else (None,))
+    ]
+    names = [feature.name_in(file.names) for feature in features]
+    file.require_room(len(labels), len(names))
+    find_features(path, names, file.names)  # refuses names that would be ambiguous in a model
+    inputs = np.empty((len(labels), len(names)))
+    for i, (column, value) in enumerate(features):
+        if value is None:
+            inputs[:, i] = numbers.pop(column)
+        else:
+            known, indices = categories[column]
+            inputs[:, i] = indices == known.index(value)
     return Table(
         name=name or path.name.removesuffix(".gz").removesuffix(".csv"),
-        samples=Split(np.column_stack(list(features.values())), labels),
+        samples=Split(inputs, labels),
         classes=classes,
         is_standardised=True,
         checksums={path.name.removesuffix(".gz"): file.sha256},
-        feature_names=tuple(features),
+        feature_names=tuple(names),
         preparation={"label": str(label)},
     )
+
+
+class Feature(NamedTuple):
+    """Where an input comes from: a column of numbers, or one value of a column of categories."""
+
+    column: int
+    value: str | None
+
+    def name_in(self, columns: Sequence[str]) -> str:
+        """The input's name, `sex=F` for a category."""
+        return columns[self.column] if self.value is None else f"{columns[self.column]}={self.value}"
+
+
+def find_features(path: Path, names: Sequence[str], columns: Sequence[str]) -> list[Feature]:
+    """Where the inputs of these names come from in a file with these columns.
+
+    Raises
+    ------
+    ElmldaError
+        If a name has no column, or could mean two inputs: `a=x` a column, and a value of the column
+        `a`.
+    """
+    place = {name: i for i, name in enumerate(columns)}
+    found = []
+    for name in names:
+        cuts = [i for i, letter in enumerate(name) if letter == "="]
+        parts = [(name, None), *((name[:i], name[i + 1 :]) for i in cuts)]
+        possible = [Feature(place[column], value) for column, value in parts if column in place]
+        if not possible:
+            raise ElmldaError(f"{path}: no column '{name}', which the model was trained with.")
+        if len(possible) > 1:
+            described = " or ".join(
+                f"the column '{name}'" if value is None else f"'{value}' in the column '{columns[i]}'"
+                for i, value in possible
+            )
+            raise ElmldaError(f"{path}: the input '{name}' could be {described}. Rename a column.")
+        found += possible
+    return found
 
 
 @dataclass(frozen=True)
@@ -113,6 +162,7 @@ class CsvFile:
         if not any(first):
             raise ElmldaError(f"{path}: no first line, expected the columns' names.")
         if not needs_names and all(_is_number(name or "0") for name in first):
+            _require_no_numbering(path, first)
             numbers = tuple(map(str, range(1, len(first) + 1)))
             return cls(path, text, sha256, delimiter, numbers, has_names=False)
         _require_names(path, first)
@@ -159,8 +209,8 @@ class CsvFile:
             raise ElmldaError(f"{self.path}: no lines below the first, expected samples.")
         return texts, numbers
 
-    def expand_category(self, column: int, values: list[str]) -> Iterator[tuple[str, FloatArray]]:
-        """Each different value, with 1 where a sample has it and 0 elsewhere."""
+    def find_categories(self, column: int, values: list[str]) -> tuple[tuple[str, ...], IntArray]:
+        """The different values, and each sample's index among them."""
         categories, indices = index_classes(values)
         if len(categories) > MAX_CATEGORIES:
             example = next(value for value in values if not _is_number(value))
@@ -169,8 +219,17 @@ class CsvFile:
                 f"and not all are numbers ('{example[:40]}'), expected numbers or at most "
                 f"{MAX_CATEGORIES} categories. Mend it, or leave the column out."
             )
-        for i, category in enumerate(categories):
-            yield category, (indices == i).astype(np.float64)
+        return categories, indices
+
+    def require_room(self, n_samples: int, n_inputs: int) -> None:
+        """Refuse a table whose inputs, one for each category, do not fit into the free memory."""
+        needed, available = 8 * n_samples * n_inputs, available_memory()
+        if available is not None and needed > available:
+            raise ElmldaError(
+                f"{self.path}: {n_samples:,} samples with {n_inputs:,} inputs, one for each category, "
+                f"take {needed:,} bytes, expected at most the {available:,} bytes of memory that are "
+                "free. Leave columns out."
+            )
 
     def _parse_numbers(
         self, column: int, lines: Sequence[int], cells: Sequence[str]
@@ -252,6 +311,16 @@ def _find_delimiter(path: Path, text: str) -> str:
             f"{path}: {counts[delimiter] + 1:,} columns, expected at most {MAX_COLUMNS:,}."
         )
     return delimiter
+
+
+def _require_no_numbering(path: Path, first: Sequence[str]) -> None:
+    """Refuse what may be a sample or the names that pandas gives columns: their numbers from 0."""
+    columns = first[1:] if first[0] == "" else first  # pandas' index has no name
+    if list(columns) == [str(i) for i in range(len(columns))]:
+        raise ElmldaError(
+            f"{path}: the first line is {join_words(columns)}: the columns' numbers, as pandas writes "
+            "them, or a sample? Give the columns names, or write the file with to_csv(header=False)."
+        )
 
 
 def _require_names(path: Path, names: Sequence[str]) -> None:

@@ -85,11 +85,11 @@ def find_files(folder: Path) -> dict[str, list[Path]]:
         for path in sorted(folder.iterdir()):
             match = FILE_NAME.fullmatch(path.name)
             # Some archives unpack each file into a folder of its own name: not a candidate.
-            if match and path.is_file():
+            if match and not path.is_dir():
                 # In sorted order a raw file comes before its own .gz, and so wins.
                 found[match["part"]].setdefault(match["stem"], path)
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, ValueError) as error:  # ValueError: characters that no path can have
+        reason = getattr(error, "strerror", None) or error
         raise ElmldaError(f"{folder}: {reason}, expected a folder of four IDX files.") from error
     return {part: list(paths.values()) for part, paths in found.items()}
 

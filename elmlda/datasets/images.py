@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from elmlda.core.arrays import FloatArray
+from elmlda.datasets.content import open_input
 from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
@@ -70,20 +71,22 @@ def normalise_digit(grey: FloatArray, shape: tuple[int, int] = (28, 28)) -> NDAr
 def _read_grey(path: Path, shape: tuple[int, int], as_is: bool) -> FloatArray:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of its size, and of what beside the pixels is damaged
-            with Image.open(path, formats=FORMATS) as opened:
-                _require_size(opened.size, shape if as_is else None)
-                if not as_is:
-                    opened.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-                return _as_grey(ImageOps.exif_transpose(opened))
-    except UnidentifiedImageError as error:
-        raise ElmldaError(f"{path}: not an image that can be read: {', '.join(FORMATS)}.") from error
-    except Exception as error:  # Pillow's decoders raise whatever damage makes them stumble over
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        reason = " ".join(reason.split())[:200].rstrip(".")
-        raise ElmldaError(f"{path}: cannot be read: {reason}.") from error
+    with open_input(path, "an image") as file:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of its size, and of damage beside the pixels
+                with Image.open(file, formats=FORMATS) as opened:
+                    _require_size(opened.size, shape if as_is else None)
+                    if not as_is:
+                        opened.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+                    return _as_grey(ImageOps.exif_transpose(opened))
+        except UnidentifiedImageError as error:
+            known = ", ".join(FORMATS)
+            raise ElmldaError(f"{path}: not an image that can be read: {known}.") from error
+        except Exception as error:  # Pillow's decoders raise anything on damaged files
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            reason = " ".join(reason.split())[:200].rstrip(".")
+            raise ElmldaError(f"{path}: cannot be read: {reason}.") from error
 
 
 def _require_size(size: tuple[int, int], shape: tuple[int, int] | None) -> None:
@@ -195,7 +198,7 @@ def _fit(ink: FloatArray, box: int) -> FloatArray:
 
 
 def _place(ink: FloatArray, shape: tuple[int, int]) -> NDArray[np.uint8]:
-    """Backend the ink with its centre of mass in the middle, cut off where that is beyond the sides."""
+    """Put the ink with its centre of mass in the middle, cut off where that is beyond the sides."""
     placed = np.zeros(shape)
     weights = ink / ink.sum()
     centre = [float((np.indices(ink.shape)[axis] * weights).sum()) for axis in (0, 1)]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from elmlda.core.arrays import IntArray
+
+NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""As people write numbers: without leading zeros, underscores or other scripts' digits."""
 
 
 def index_classes(labels: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
@@ -21,7 +25,7 @@ def index_classes(labels: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
     -------
     classes : tuple of str
         The different labels: as numbers, in their order, if all are numbers (so that 1 and 1.0 are
-        the same class), else in the order of strings.
+        the same class), else in the order of strings. 01 is no number but a code: 1 is another one.
     indices : int64 array, n_samples
     """
     names = {label: _normalise(label) for label in set(labels)}
@@ -37,11 +41,7 @@ def index_classes(labels: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
 
 def _normalise(label: str) -> str | None:
     """A number without what does not change it, as in 7 for 7.0; None for anything else."""
-    try:
-        value = float(label)
-    except ValueError:
-        return None
-    if "_" in label or not math.isfinite(value):
+    if not NUMBER.fullmatch(label) or not math.isfinite(value := float(label)):
         return None
     # Whole numbers beyond float64's are kept apart as they were written.
     if value == int(value) and abs(value) < 2**53:

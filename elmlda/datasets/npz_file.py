@@ -162,9 +162,19 @@ def _name_labels(array: StoredArray) -> list[str]:
             )
         return [str(int(value)) for value in values.tolist()]
     if values.dtype.kind == "S":
-        return [value.decode("utf-8", errors="replace") for value in values.tolist()]
+        return [_decode(array, value) for value in values.tolist()]
     with explain_damage(array.where, ".npz"):  # code points that are none
         return [str(value) for value in values.tolist()]
+
+
+def _decode(array: StoredArray, label: bytes) -> str:
+    try:
+        return label.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ElmldaError(
+            f"{array.where}: the label {label!r} is not text in UTF-8. "
+            f"Decode it before it is stored: {array.key} = numpy.char.decode({array.key}, 'latin-1')."
+        ) from None
 
 
 def _flatten(array: StoredArray, dtype: type[np.floating[Any]]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from elmlda.datasets.content import explain_reading
+from elmlda.datasets.content import open_input
 from elmlda.datasets.dataset import Dataset, FileCheck
 from elmlda.datasets.download import (
     ProgressBar,
@@ -174,7 +174,7 @@ class RemoteSet:
 
 
 def _hash_file(path: Path) -> str:
-    with explain_reading(path), path.open("rb") as file:
+    with open_input(path, "an IDX file") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from elmlda.datasets import read_idx
 from elmlda.datasets.array_file import open_npz, read_npy
-from elmlda.datasets.content import require_regular_file
-from elmlda.datasets.csv_file import CsvFile
+from elmlda.datasets.content import open_input
+from elmlda.datasets.csv_file import CsvFile, Feature, find_features
 from elmlda.datasets.idx import format_shape
 from elmlda.errors import ElmldaError
 
@@ -46,9 +46,8 @@ def read_samples(path: Path, reading: Reading) -> NDArray[Any]:
     ElmldaError
         If the file cannot be read, or its samples are not like those that the model was trained on.
     """
-    if not path.exists():
-        raise ElmldaError(f"{path}: no such file.")
-    require_regular_file(path, "a file of samples")
+    with open_input(path, "a file of samples"):
+        pass  # refused before anything is made of its name
     suffix = path.suffix.lower()
     if suffix in IMAGES:
         values = _read_image(path, reading)
@@ -136,19 +135,18 @@ def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
     return np.column_stack([numbers[i] for i in kept])
 
 
-def _read_features(file: CsvFile, features: Sequence[str], kept: Sequence[int]) -> NDArray[Any]:
-    place = {file.names[i]: i for i in kept}
-    sources = _find_sources(file.path, features, place)
+def _read_features(file: CsvFile, names: Sequence[str], kept: Sequence[int]) -> NDArray[Any]:
+    features = [
+        Feature(kept[i], value)
+        for i, value in find_features(file.path, names, [file.names[i] for i in kept])
+    ]
     known: dict[int, set[str]] = {}
-    for column, value in sources.values():
+    for column, value in features:
         if value is not None:
-            known.setdefault(place[column], set()).add(value)
-    columns = _read_numbers(file, {place[column] for column, _ in sources.values()}, known)
+            known.setdefault(column, set()).add(value)
+    columns = _read_numbers(file, {column for column, _ in features}, known)
     return np.column_stack(
-        [
-            columns[place[column]] if value is None else columns[place[column]] == value
-            for column, value in sources.values()
-        ]
+        [columns[i] if value is None else columns[i] == value for i, value in features]
     ).astype(np.float64, copy=False)
 
 
@@ -169,21 +167,6 @@ def _read_numbers(
                 )
         columns[i] = np.array(cells)
     return columns
-
-
-def _find_sources(
-    path: Path, features: Sequence[str], columns: Collection[str]
-) -> dict[str, tuple[str, str | None]]:
-    """Each feature's column, and of a category such as `sex=F` its value, as `load_csv` names them."""
-    sources: dict[str, tuple[str, str | None]] = {}
-    for feature in features:
-        cuts = [i for i, letter in enumerate(feature) if letter == "="]
-        parts = [(feature[:i], feature[i + 1 :]) for i in cuts]
-        category = next((part for part in parts if part[0] in columns), None)
-        if feature not in columns and category is None:
-            raise ElmldaError(f"{path}: no column '{feature}', which the model was trained with.")
-        sources[feature] = (feature, None) if category is None else category
-    return sources
 
 
 def _keep_columns(file: CsvFile, drop: Sequence[str]) -> list[int]:

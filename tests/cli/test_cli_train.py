@@ -187,7 +187,9 @@ def test_predict_refuses(train, refusal, tmp_path):
     assert refusal("predict", "nowhere.npz", "a.csv") == (
         "nowhere.npz: cannot be read: No such file or directory."
     )
-    assert refusal("predict", "clouds-model.npz", "nowhere.csv") == "nowhere.csv: no such file."
+    assert refusal("predict", "clouds-model.npz", "nowhere.csv") == (
+        "nowhere.csv: cannot be read: No such file or directory."
+    )
     (tmp_path / "short.csv").write_text("1,2,3\n")
     assert refusal("predict", "clouds-model.npz", "short.csv").startswith(
         "short.csv: 3 columns, the model takes 9."

@@ -325,3 +325,40 @@ def test_arbitrary_content_is_read_or_refused(folder, content, label):
         table = load_csv(path, label)
         assert np.isfinite(table.samples.inputs).all()
         assert table.n_inputs == len(table.feature_names) >= 1
+
+
+# Inputs that would be taken for each other
+
+
+def write_rows(write, header, rows):
+    return write("\n".join([header, *rows]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("a,a=x,kind", "{word},{number},{label}"),  # a value of `a`, and a column
+        ("a,a=b,kind", "b={word},{word},{label}"),  # a=b=x twice
+        ("a,a=z,kind", "{word},{number},{label}"),  # `a` has no z here, but may when it is used
+    ],
+)
+def test_names_that_could_be_two_inputs_are_refused(write, header, row):
+    rows = [
+        row.format(word="xy"[i % 2], number=i * 0.5, label=("cat", "cow")[i // 2 % 2]) for i in range(8)
+    ]
+    assert " could be " in refusal(write_rows(write, header, rows))
+
+
+def test_codes_with_leading_zeros_are_classes_of_their_own(write):
+    table = load_csv(write_rows(write, "a,kind", ["1,01", "2,1", "3,2", "4,01"]), "kind")
+    assert table.classes == ("01", "1", "2")
+    assert table.samples.labels.tolist() == [0, 1, 2, 0]
+
+
+def test_inputs_are_counted_before_there_is_memory_for_them(write, monkeypatch):
+    rows = [f"{'ab'[i % 2]},{i % 100}x,{i % 3}" for i in range(1000)]
+    path = write_rows(write, "a,b,kind", rows)
+    assert load_csv(path, "kind").n_inputs == 102
+    monkeypatch.setattr(csv_file, "available_memory", lambda: 8 * 1000 * 102 - 1)
+    monkeypatch.setattr(csv_file, "BYTES_PER_BYTE", 1)
+    assert refusal(path).startswith(": 1,000 samples with 102 inputs, one for each category, take")

@@ -345,3 +345,14 @@ def test_a_damaged_file_is_read_or_refused(folder, content, place, new, n_lost):
     path.write_bytes(content[:place] + new + content[place + n_lost :])
     with contextlib.suppress(ElmldaError):
         assert load_npz(path).n_classes >= 2
+
+
+def test_byte_strings_in_another_encoding_are_not_joined_into_one_class(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.arange(8.0)[:, None], y=np.array([b"\xe9", b"\xe8"] * 4))
+    assert refusal(path) == (
+        r", y: the label b'\xe9' is not text in UTF-8. Decode it before it is stored: "
+        "y = numpy.char.decode(y, 'latin-1')."
+    )
+    np.savez(path, x=np.arange(8.0)[:, None], y=np.array(["é".encode(), "è".encode()] * 4))
+    assert load_npz(path).classes == ("è", "é")

@@ -10,7 +10,7 @@ from refusals import refusal_of_file
 
 from elmlda.datasets.samples import Reading, read_samples
 
-SAMPLES = np.arange(24).reshape(4, 6)
+SAMPLES = np.arange(1, 25).reshape(4, 6)
 READING = Reading(6, (2, 3))
 
 
@@ -30,7 +30,7 @@ def write(tmp_path):
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_idx(tmp_path, compress):
     path = tmp_path / "some-idx3-ubyte"
-    path.write_bytes(compress(struct.pack(">2xBB3I", 8, 3, 4, 2, 3) + bytes(range(24))))
+    path.write_bytes(compress(struct.pack(">2xBB3I", 8, 3, 4, 2, 3) + bytes(range(1, 25))))
     np.testing.assert_array_equal(read_samples(path, READING), SAMPLES)
     assert "the model takes samples of 5 inputs." in refusal(path, Reading(5))
     path.write_bytes(path.read_bytes()[:-1])
@@ -62,7 +62,7 @@ def test_arrays(tmp_path):
     assert "0 × 6 values" in refusal(tmp_path / "empty.npy")
     (tmp_path / "one.npz").write_bytes((tmp_path / "one.npz").read_bytes()[:100])
     assert "not a sound .npz file" in refusal(tmp_path / "one.npz")
-    np.save(tmp_path / "nan.npy", np.where(SAMPLES == 8, np.nan, SAMPLES))
+    np.save(tmp_path / "nan.npy", np.where(SAMPLES == 9, np.nan, SAMPLES))
     assert refusal(tmp_path / "nan.npy") == "sample 1 has values that are missing, NaN or infinite."
 
 
@@ -103,6 +103,23 @@ def test_csv_by_feature_names(write):
     np.testing.assert_array_equal(read_samples(bare, Reading(6, feature_names=names)), SAMPLES)
 
 
+@pytest.mark.parametrize("header", ["0,1,2,3,4,5\n", ",0,1,2,3,4,5\n"])
+def test_the_numbers_that_pandas_writes_are_no_sample(write, header):
+    """Nor are they skipped: a first sample may be 0, 1, 2, …"""
+    assert refusal(write("a.csv", header + ROWS)).startswith(
+        "the first line is 0, 1, 2, 3, 4 and 5: the columns' numbers"
+    )
+
+
+def test_csv_names_that_could_be_two_inputs(write):
+    path = write("a.csv", "a,a=x\nx,1\ny,2\n")
+    assert refusal(path, Reading(2, feature_names=("a=x", "a=y"))) == (
+        "the input 'a=x' could be the column 'a=x' or 'x' in the column 'a'. Rename a column."
+    )
+    found = read_samples(path, Reading(1, feature_names=("a=x",), drop=("a",)))
+    np.testing.assert_array_equal(found, [[1], [2]])
+
+
 def test_csv_that_is_none(write, tmp_path):
     assert refusal(write("a.csv", "")) == "no first line, expected the columns' names."
     assert refusal(write("a.csv", ROWS + "\n1,2,3,4,,6")) == (
@@ -129,7 +146,7 @@ def test_csv_with_a_line_that_has_a_value_more(write, names):
 
 
 def test_files_of_no_kind(write, tmp_path):
-    assert refusal(tmp_path / "nowhere.csv") == "no such file."
+    assert refusal(tmp_path / "nowhere.csv") == "cannot be read: No such file or directory."
     assert refusal(tmp_path) == "a folder, expected a file of samples."
     assert refusal(write("a.bin", "hello there")).startswith(
         "not an IDX file, nor does its name end with"
