@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.core.arrays import FloatArray
-from elmlda.core.hidden import HiddenLayer
 from elmlda.core.solve import PiOutputs
 from elmlda.datasets.array_file import open_npz
 from elmlda.datasets.scaling import Scaling
@@ -28,22 +27,24 @@ from elmlda.networks.model import Model, Network, Recipe
 from elmlda.networks.steps import HIDDEN_DTYPES
 from elmlda.runs.files import write_atomically
 from elmlda.settings import COMBINATIONS, NetworkSettings
+from elmlda.text import printable
 
 FORMAT, VERSION = "elmlda model", 1
 ADVICE = "No model was written: mend the cause and try again, or name another file."
-ARRAYS = (
-    "classes",
-    "output_weights",
-    "explained",
-    "class_counts",
-    "priors",
-    "offsets",
-    "factors",
-    "feature_names",
-    "input_weights",
-)
 SAFE_KINDS = "biufU"
 """Kinds of labels that numpy stores without pickle and that are not altered by it."""
+ARRAYS: dict[str, tuple[Any, ...]] = {
+    "class_counts": ("i", "classes"),
+    "classes": (SAFE_KINDS, "classes"),
+    "output_weights": ("f", "networks", "hidden", "classes"),
+    "explained": ("f", "networks", 1, "classes", "classes"),
+    "priors": ("f", "classes"),
+    "offsets": ("f", "inputs"),
+    "factors": ("f", "inputs"),
+    "feature_names": ("U", "inputs"),
+    "input_weights": ("f", "networks", "hidden", "inputs"),
+}
+"""Name -> kinds of elements, and the shape. The first four are in every file."""
 
 
 def write_model(path: Path, model: Model, with_input_weights: bool = False) -> None:
@@ -99,17 +100,18 @@ def read_model(path: Path) -> Model:
         if "about" not in arrays:
             raise ValueError(f"it holds the arrays {', '.join(found[:5]) or 'none'}")
         about = json.loads(str(arrays.pop("about")))
-        return _assemble(path, about, arrays, found)
+        _require_format(path, about, found)
+        with np.errstate(all="ignore"):  # what is not finite is refused where it matters
+            _require_arrays(about["networks"], arrays)
+            return _assemble(path, about, arrays)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        cause = f"{type(error).__name__}: {error}"[:200].rstrip(".")
+        cause = printable(f"{type(error).__name__}: {error}", 200).rstrip(".")
         raise ElmldaError(f"{path}: not a model that elmlda wrote ({cause}).") from error
     except (MemoryError, RecursionError) as error:
         raise ElmldaError(f"{path}: damaged ({error}).") from error
 
 
-def _assemble(
-    path: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]], found: list[str]
-) -> Model:
+def _require_format(path: Path, about: dict[str, Any], found: list[str]) -> None:
     if about["format"] != FORMAT:
         raise ValueError(f"format is {about['format']!r}")
     if about["version"] != VERSION:
@@ -119,21 +121,52 @@ def _assemble(
         )
     if about.get("arrays", found) != found:
         raise ValueError(f"it holds the arrays {', '.join(found)}, not {', '.join(about['arrays'])}")
-    n_inputs = int(about["networks"][0]["n_inputs"]) if about["networks"] else 0
-    _require_shapes(arrays, n_inputs)
+
+
+def _require_arrays(networks: list[dict[str, Any]], arrays: dict[str, NDArray[Any]]) -> None:
+    """Refuse arrays that do not belong together, or have values that no model has."""
+    sizes: dict[Any, int] = {1: 1, "networks": len(networks), "classes": arrays["class_counts"].size}
+    for name in ("hidden", "inputs"):
+        found = {network[f"n_{name}"] for network in networks}
+        if len(found) != 1 or not all(isinstance(size, int) and size > 0 for size in found):
+            raise ValueError(f"networks of {sorted(map(str, found))} {name}, expected one number")
+        (sizes[name],) = found
+    for i, (name, (kinds, *shape)) in enumerate(ARRAYS.items()):
+        if i < 4 or name in arrays:
+            _require_array(name, arrays[name], kinds, tuple(sizes[size] for size in shape))
+    counts, classes, priors = arrays["class_counts"], arrays["classes"], arrays.get("priors")
+    if len(counts) < 2 or (counts < 0).any() or not counts.any():
+        raise ValueError(f"class_counts are {counts.tolist()[:12]}")
+    if len(np.unique(classes)) < len(classes):
+        raise ValueError("two classes have the same label")
+    if priors is not None and (((priors > 0) != (counts > 0)).any() or abs(priors.sum() - 1) > 1e-6):
+        raise ValueError(f"priors are {priors.tolist()[:12]}")
+    if ("offsets" in arrays) != ("factors" in arrays):
+        raise ValueError("half of the scaling is missing")
+
+
+def _require_array(name: str, values: NDArray[Any], kinds: str, shape: tuple[int, ...]) -> None:
+    if values.dtype.kind not in kinds or values.shape != shape:
+        raise ValueError(f"{name} of shape {values.shape} and type {values.dtype}, expected {shape}")
+    if values.dtype.kind == "f":
+        if name != "classes" and values.dtype.name not in ("float32", "float64"):
+            raise ValueError(f"{name} of type {values.dtype}")
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} that are not finite")
+
+
+def _assemble(path: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Model:
     networks = tuple(
         _read_network(path, i, each, arrays, about["numpy"]) for i, each in enumerate(about["networks"])
     )
-    if not networks or arrays["classes"].shape != (networks[0].pi.n_classes,):
-        raise ValueError("the networks do not fit the classes")
-    if any(network.recipe.n_inputs != n_inputs for network in networks):
-        raise ValueError("the networks do not have the same inputs")
     if about["combine"] not in (COMBINATIONS if len(networks) > 1 else (None, *COMBINATIONS)):
         raise ValueError(f"combination {about['combine']!r} of {len(networks)} networks")
-    classes = arrays["classes"]
-    shape = _read_shape(about["image_shape"])
+    if about["params"] is not None and not isinstance(about["params"], dict):
+        raise ValueError(f"params are {about['params']!r}")
+    n_inputs, shape = networks[0].recipe.n_inputs, _read_shape(about["image_shape"])
     if shape is not None and shape[0] * shape[1] != n_inputs:
         raise ValueError(f"images of {shape}, {n_inputs} inputs")
+    classes = arrays["classes"]
     return Model(
         networks,
         classes.astype(object) if about["object_labels"] else classes,
@@ -143,27 +176,6 @@ def _assemble(
         Scaling(arrays["offsets"], arrays["factors"]) if "factors" in arrays else None,
         about["params"],
     )
-
-
-def _require_shapes(arrays: dict[str, NDArray[Any]], n_inputs: int) -> None:
-    """Refuse arrays that do not belong together, or hold what is no number."""
-    counts = arrays["class_counts"]
-    if counts.ndim != 1 or counts.dtype.kind not in "iu" or not (counts >= 0).all():
-        raise ValueError(f"class counts of shape {counts.shape}")
-    expected = {"priors": len(counts), "offsets": n_inputs, "factors": n_inputs}
-    for name, length in expected.items():
-        values = arrays.get(name)
-        if values is not None and (values.shape != (length,) or not _is_finite(values)):
-            raise ValueError(f"{name} of shape {values.shape}, expected {length} finite numbers")
-    names = arrays.get("feature_names")
-    if names is not None and (names.shape != (n_inputs,) or names.dtype.kind != "U"):
-        raise ValueError(f"feature names of shape {names.shape}, expected {n_inputs}")
-    if ("offsets" in arrays) != ("factors" in arrays):
-        raise ValueError("half of the scaling is missing")
-
-
-def _is_finite(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "f" and bool(np.isfinite(values).all())
 
 
 def _describe(network: Network) -> dict[str, Any]:
@@ -183,31 +195,31 @@ def _describe(network: Network) -> dict[str, Any]:
 def _read_network(
     path: Path, index: int, about: dict[str, Any], arrays: dict[str, NDArray[Any]], numpy_version: str
 ) -> Network:
-    # In solve's order, so that BLAS rounds as it did.
-    weights = np.asfortranarray(arrays["output_weights"][index])
-    explained = arrays["explained"][index]
-    counts = arrays["class_counts"]
     recipe = Recipe(
         read_seed(about["seed"]),
-        int(about["n_inputs"]),
-        int(about["n_hidden"]),
+        about["n_inputs"],
+        about["n_hidden"],
         NetworkSettings(**about["settings"]),
         _read_shape(about.get("image_shape")),
     )
-    n_classes = len(counts)
-    expected = (recipe.n_hidden, n_classes), (1, n_classes, n_classes)
-    is_sound = _is_finite(weights) and _is_finite(explained)
-    if (weights.shape, explained.shape) != expected or not is_sound:
-        raise ValueError(f"output weights of shape {weights.shape}")
     _require_memory(recipe)
-    pi = PiOutputs((recipe.n_hidden,), weights, explained, counts, (int(about["rank"]),))
-    layer = _read_layer(path, index, recipe, arrays)
+    if "input_weights" in arrays:
+        layer = recipe.layer_of(arrays["input_weights"][index].T)
+    else:
+        layer = recipe.draw_layer()
     if _checksum(layer.input_weights) != about["input_weights_sha256"]:
         raise ElmldaError(
             f"{path}: numpy {np.__version__} does not draw the input weights that {numpy_version} "
             "drew from the same seed. Read it there and save it with its input weights."
         )
-    return Network(recipe, layer, pi, arrays.get("priors"), float(about["ridge"]))
+    # In solve's order, so that BLAS rounds as it did.
+    weights = np.asfortranarray(arrays["output_weights"][index], np.float64)
+    explained = arrays["explained"][index].astype(np.float64, copy=False)
+    counts, ridge = arrays["class_counts"].astype(np.int64, copy=False), float(about["ridge"])
+    if not 0 <= ridge < np.inf:
+        raise ValueError(f"ridge {ridge}")
+    pi = PiOutputs((recipe.n_hidden,), weights, explained, counts, (int(about["rank"]),))
+    return Network(recipe, layer, pi, arrays.get("priors"), ridge)
 
 
 def _read_shape(found: Any) -> tuple[int, int] | None:
@@ -218,17 +230,8 @@ def _require_memory(recipe: Recipe) -> None:
     """Refuse to draw more input weights than there is room for."""
     n_bytes = recipe.n_inputs * recipe.n_hidden * HIDDEN_DTYPES[recipe.precision]().itemsize
     available = available_memory()
-    if recipe.n_inputs < 1 or (available is not None and n_bytes > available):
+    if available is not None and n_bytes > available:
         raise ValueError(f"{recipe.n_inputs:,} inputs, {n_bytes:,} bytes of input weights")
-
-
-def _read_layer(path: Path, index: int, recipe: Recipe, arrays: dict[str, NDArray[Any]]) -> HiddenLayer:
-    if "input_weights" not in arrays:
-        return recipe.draw_layer()
-    by_unit = arrays["input_weights"][index]
-    if by_unit.shape != (recipe.n_hidden, recipe.n_inputs) or by_unit.dtype.kind != "f":
-        raise ElmldaError(f"{path}: input weights of shape {by_unit.shape}: damaged.")
-    return recipe.layer_of(by_unit.T)
 
 
 def _checksum(input_weights: FloatArray) -> str:
