@@ -27,8 +27,9 @@ from scipy.linalg import eigh
 
 from elmlda.core.arrays import FloatArray
 from elmlda.core.factor import rounding_tolerance
-from elmlda.core.solve import LostPrecisionError
+from elmlda.core.solve import SMALLER, LostPrecisionError, require_finite_gram
 from elmlda.core.statistics import Statistics
+from elmlda.errors import ElmldaValueError
 
 PENALTY = 1.4
 """c above."""
@@ -36,6 +37,8 @@ SMALLEST = 1e-6
 """The smallest ridge, relative to the largest square sum of a hidden unit. Targets that can be fitted
 exactly need none for GCV, but LDA's covariance does."""
 STEPS_PER_DECADE = 4
+LARGEST = 1e290
+"""Of a hidden unit's square sum: what is computed from it must be a float64 too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,14 @@ class Spectrum:
 
     @classmethod
     def of(cls, statistics: Statistics) -> Self:
-        """Decompose the Gram matrix, in float64."""
+        """Decompose the Gram matrix, in float64; refuse one whose square sums leave the range."""
+        require_finite_gram(statistics.gram)
+        if _largest_square_sum(statistics) > LARGEST:
+            raise ElmldaValueError(
+                f"hidden outputs have square sums above {LARGEST:g}, which no ridge fits.",
+                SMALLER,
+                weight_range=None,
+            )
         values, vectors = eigh(statistics.gram.astype(np.float64), lower=True, overwrite_a=True)
         kept = values > _rounding(statistics)
         along = np.square(vectors[:, kept].T @ statistics.class_sums).sum(axis=1)

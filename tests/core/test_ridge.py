@@ -6,6 +6,7 @@ import pytest
 from elmlda.core.ridge import PENALTY, SMALLEST, Spectrum, choose_ridge
 from elmlda.core.solve import LostPrecisionError
 from elmlda.core.statistics import Statistics
+from elmlda.errors import ElmldaValueError
 
 
 def draw(n_samples, n_hidden, n_classes=3, seed=0, noise=0.5):
@@ -109,3 +110,12 @@ def test_float32_gives_the_same_choice_or_says_that_it_cannot():
     fitted = np.eye(3)[labels]
     with pytest.raises(LostPrecisionError, match="below float32's rounding"):
         choose_ridge(accumulate(fitted, labels, np.float32))
+
+
+@pytest.mark.parametrize("scale", [1e146, 1e160, 1e300])
+def test_hidden_outputs_beyond_the_range_of_any_ridge(scale):
+    statistics = Statistics.zeros(3, 2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        statistics.add(scale * np.random.default_rng(0).random((20, 3)), np.arange(20) % 2)
+    with pytest.raises(ElmldaValueError, match=r"too large for float64|square sums above 1e\+290"):
+        choose_ridge(statistics)
