@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,12 @@ class DatasetRef:
     data_dir: Path | None = None
     label: str | None = None
     """The column of a .csv file that has the class."""
+    checksums: tuple[tuple[str, str], ...] = ()
+    """Part -> SHA-256 of the data that are expected; empty where any will do."""
+
+    def expecting(self, checksums: Mapping[str, str]) -> DatasetRef:
+        """The same, for a process that must load data of this content."""
+        return replace(self, checksums=tuple(checksums.items()))
 
 
 @dataclass(frozen=True)

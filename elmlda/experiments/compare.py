@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from elmlda.core.input_space import InputSpace
-from elmlda.datasets import Dataset, Table, draw_stratified_folds, load_source, require_two_of_each
+from elmlda.datasets import Dataset, Table, draw_stratified_folds, require_two_of_each
 from elmlda.datasets.dataset import STANDARDISED
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
@@ -26,6 +25,7 @@ from elmlda.experiments.plan import Plan, Step, Work, note_double
 from elmlda.experiments.run_spec import RunSpec
 from elmlda.experiments.study import Part, Study
 from elmlda.networks.cost import Problem
+from elmlda.networks.jobs import load_job_source
 from elmlda.networks.train import Readout, Scored, train_network
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkSettings, Resources
@@ -133,7 +133,7 @@ class ComparePlan(Plan[CompareJob]):
         ]  # fmt: skip
 
     def problem(self, job: CompareJob) -> Problem:
-        return measure_problem(load_job_data(self.dataset), self.n_folds, job.all_sizes)
+        return measure_problem(load_job_source(self.dataset), self.n_folds, job.all_sizes)
 
     def steps(self, work: Work[CompareJob]) -> Iterator[Step]:
         for job, records in execute(run_job, work.jobs, work.backend):
@@ -164,7 +164,7 @@ def measure_problem(source: Dataset | Table, n_folds: int, sizes: tuple[int, ...
 
 def run_job(job: CompareJob) -> list[CompareRecord]:
     """Train and test the job's network, in this process."""
-    dataset = divide(load_job_data(job.dataset), job.seed, job.repeat, job.fold, job.n_folds)
+    dataset = divide(load_job_source(job.dataset), job.seed, job.repeat, job.fold, job.n_folds)
     rules, readouts = [], []
     for rule, sizes in job.sizes.items():
         # One ridge serves all sizes, but GCV's choice is each size's own.
@@ -177,12 +177,6 @@ def run_job(job: CompareJob) -> list[CompareRecord]:
         for rule, scored in zip(rules, trained.readouts, strict=True)
         for record in _make_records(job, dataset, rule, scored, trained.precision)
     ]
-
-
-@lru_cache(maxsize=1)
-def load_job_data(ref: DatasetRef) -> Dataset | Table:
-    """Load the data of a process's jobs, which keeps them."""
-    return load_source(ref.name, ref.data_dir, ref.label)
 
 
 def divide(source: Dataset | Table, seed: int, repeat: int, fold: int, n_folds: int) -> Dataset:
@@ -258,15 +252,14 @@ class CompareOne(CompareOptions, Experiment):
         return {**super().identity(spec), **inputs}
 
     def load(self, ref: DatasetRef) -> Dataset | Table:
-        load_job_data.cache_clear()
-        source = load_job_data(ref)
+        source = load_job_source(ref)
         if isinstance(source, Table):
             require_two_of_each(source)
         return source
 
     @property
     def job_loader(self) -> Any:
-        return load_job_data
+        return load_job_source
 
     def default_folder(self, data: Dataset | Table) -> Path:
         return Path("results") / "compare" / data.name

@@ -132,7 +132,6 @@ class Experiment(DataOptions, UnitOptions, ABC):
 
     def load(self, ref: DatasetRef) -> Dataset | Table:
         """The data, kept for the jobs of this process: one copy for both."""
-        load_job_data.cache_clear()  # a process that runs several experiments may find another file
         return load_job_data(ref)
 
     job_loader: ClassVar[Any] = staticmethod(load_job_data)
@@ -159,10 +158,9 @@ class Experiment(DataOptions, UnitOptions, ABC):
 
     def bind(self, folder: str | Path | None, share: Share) -> RunSpec:
         """Load the data, and refuse what cannot be."""
-        ref = self.dataset_ref
+        ref = find_anywhere(self.dataset_ref) if share.cluster else self.dataset_ref
         data = self.load(ref)
-        if share.cluster:
-            ref = find_anywhere(ref)
+        ref = ref.expecting(data.checksums)
         spec = RunSpec(data, ref, Path(folder) if folder else self.default_folder(data), share)
         self.check(spec)
         if not share.cluster:
@@ -249,7 +247,7 @@ class Experiment(DataOptions, UnitOptions, ABC):
         from elmlda.execute.cluster import Cluster
 
         needed = self.peak_bytes(spec, self.sizes(spec))
-        return Cluster(spec.share.cluster, spec.ref, self.job_loader, spec.data.checksums, needed)
+        return Cluster(spec.share.cluster, spec.ref, self.job_loader, needed)
 
 
 def _read(file: RecordFile[Any]) -> list[Any]:

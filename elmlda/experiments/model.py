@@ -54,7 +54,6 @@ class TrainModel(DataOptions, LayerOptions):
 
     def load(self) -> Dataset:
         """The data, kept for the jobs of this process."""
-        load_job_data.cache_clear()
         return load_job_data(self.dataset_ref)
 
     def n_hidden(self, dataset: Dataset) -> int:
@@ -95,9 +94,10 @@ class TrainModel(DataOptions, LayerOptions):
         counts = dataset.train.count_classes(dataset.n_classes)
         priors = resolve_priors(self.priors, counts) if self.output == "lda" else None
         seeds = (np.random.SeedSequence(self.seed, spawn_key=(i,)) for i in range(self.n))
+        ref = self.dataset_ref.expecting(dataset.checksums)
         shape = dataset.n_inputs, self.n_hidden(dataset), settings, dataset.image_shape
         return [
-            TrainingJob(self.dataset_ref, Recipe(seed, *shape), self.ridge, priors, share.resources())
+            TrainingJob(ref, Recipe(seed, *shape), self.ridge, priors, share.resources())
             for seed in seeds
         ]
 

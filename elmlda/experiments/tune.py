@@ -243,7 +243,7 @@ class Tune(Experiment):
         whole = super().load(ref)
         assert isinstance(whole, Dataset)
         require_possible(whole, self.settings)
-        load_validation_data.cache_clear()
+        ref = ref.expecting(whole.checksums)
         return load_validation_data(ref, self.validation or len(whole.train.labels) // 6)
 
     def default_folder(self, data: Dataset | Table) -> Path:

@@ -1,15 +1,17 @@
-"""A network as a job: what a worker process does with it."""
+"""A network as a job: what a worker process does with it, on data that it loads by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from functools import lru_cache
+from collections.abc import Callable, Collection
+from functools import wraps
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.core.statistics import Statistics
-from elmlda.datasets import Dataset, load_dataset
+from elmlda.datasets import Dataset, Table, load_dataset, load_source
+from elmlda.errors import ElmldaError
 from elmlda.networks.steps import accumulate_statistics, draw_layer
 from elmlda.networks.train import (
     METHODS,
@@ -20,6 +22,52 @@ from elmlda.networks.train import (
     run_network,
 )
 from elmlda.settings import DatasetRef, NetworkJob, RowBlockJob
+
+Data = TypeVar("Data", Dataset, Dataset | Table)
+
+
+def keep_expected(load: Callable[[DatasetRef], Data]) -> Callable[[DatasetRef], Data]:
+    """Load the data of a process's jobs once, and anew when a job expects others.
+
+    Data are kept as long as jobs expect their checksums. A reference without checksums is loaded
+    anew every time.
+    """
+    kept: dict[DatasetRef, Data] = {}
+
+    @wraps(load)
+    def load_or_reuse(ref: DatasetRef) -> Data:
+        if not ref.checksums or ref not in kept:
+            kept.clear()  # first, so that there are never two in memory
+            data = load(ref)
+            _require_expected(ref, data)
+            kept[ref.expecting(data.checksums)] = data
+            return data
+        return kept[ref]
+
+    return load_or_reuse
+
+
+def _require_expected(ref: DatasetRef, data: Dataset | Table) -> None:
+    expected = dict(ref.checksums)
+    if expected and data.checksums != expected:
+        parts = [name for name in expected if data.checksums.get(name) != expected[name]]
+        raise ElmldaError(
+            f"the data set {data.name} is not the one that the run started with: other content in "
+            f"{', '.join(parts)}.",
+            "Restore it and run the same command again.",
+        )
+
+
+@keep_expected
+def load_job_data(ref: DatasetRef) -> Dataset:
+    """The data of this process's jobs, divided into a training and a test part."""
+    return load_dataset(ref.name, ref.data_dir, ref.label)
+
+
+@keep_expected
+def load_job_source(ref: DatasetRef) -> Dataset | Table:
+    """The data of this process's jobs as they are stored."""
+    return load_source(ref.name, ref.data_dir, ref.label)
 
 
 def run_job(
@@ -33,12 +81,6 @@ def run_job(
 def job_generator(job: NetworkJob) -> np.random.Generator:
     """The network's own random generator, at its start."""
     return np.random.default_rng(np.random.SeedSequence(job.seed, spawn_key=job.key))
-
-
-@lru_cache(maxsize=1)
-def load_job_data(ref: DatasetRef) -> Dataset:
-    """Load the data of a process's jobs, which keeps them."""
-    return load_dataset(ref.name, ref.data_dir, ref.label)
 
 
 def accumulate_block(job: RowBlockJob) -> Statistics:

@@ -299,16 +299,61 @@ def test_other_data_are_refused(cluster, command, clouds, tmp_path, there):
     elsewhere = tmp_path / "elsewhere"
     if there == "another content":
         shutil.copytree(clouds, elsewhere)
-        labels = elsewhere / "t10k-labels-idx1-ubyte"
-        content = labels.read_bytes()
-        labels.write_bytes(content[:-1] + bytes([(content[-1] + 1) % 4]))
+        replace_labels(elsewhere)
     preload = tmp_path / "elsewhere.py"
     preload.write_text(ELSEWHERE.format(str(elsewhere)))
     cluster.add_workers(1, "--preload", preload)
     message = refused(command(tmp_path / "run", "--cluster", cluster.file))
     assert message.startswith("worker tcp://127.0.0.1:")
-    expected = "has another content there than here" if elsewhere.exists() else str(elsewhere)
-    assert expected in message
+    expected = "started with: other content in t10k-labels. Make" if elsewhere.exists() else elsewhere
+    assert str(expected) in message
+
+
+def test_a_worker_that_lives_on_loads_data_that_were_edited(cluster, command, clouds, tmp_path):
+    """The command started anew has other data than the worker has kept."""
+    data, small = tmp_path / "clouds", ("--hidden", "40", "--ridge", "1", "--repeats", "4")
+
+    def run(name, *more):
+        finish(command(tmp_path / name, "--data-dir", data, *more, plan=small))
+        return rows(tmp_path / name)
+
+    shutil.copytree(clouds, data)
+    before = run("before", "--cluster", cluster.file)
+    replace_labels(data)
+    after = run("after", "--cluster", cluster.file)
+    assert after != before
+    assert after == run("here")
+
+
+def test_data_are_replaced_while_a_worker_does_something_else(cluster, command, clouds, tmp_path):
+    """Workers were checked before the first network, but have to load again for a later one."""
+    data, folder = tmp_path / "clouds", tmp_path / "run"
+    shutil.copytree(clouds, data)
+    with started(command(folder, "--data-dir", data, "--cluster", cluster.file)) as process:
+        wait_until(lambda: n_rows(folder) >= 6)
+        process.send_signal(signal.SIGSTOP)
+        replace_labels(data)
+        finish(command(tmp_path / "other", "--cluster", cluster.file, plan=(*PLAN, "--repeats", "4")))
+        process.send_signal(signal.SIGCONT)
+        message = the_error(*finished(process))
+    assert "is not the one that the run started with: other content in t10k-labels. Re" in message
+    complete_here(command(tmp_path / "here", "--data-dir", clouds, "--threads", "1"))
+    expected = rows(tmp_path / "here")
+    assert 6 <= n_rows(folder) < len(expected)
+    assert all(row in expected for row in rows(folder))
+
+
+def replace_labels(folder):
+    """Another class for the first half of the test samples."""
+    labels = folder / "t10k-labels-idx1-ubyte"
+    content = bytearray(labels.read_bytes())
+    content[8:108] = bytes((label + 1) % 4 for label in content[8:108])
+    labels.write_bytes(content)
+
+
+def finished(process):
+    stdout, stderr = process.communicate(timeout=120)
+    return process.returncode, stdout, stderr
 
 
 def test_too_little_memory_is_refused(clusters, command, tmp_path):
@@ -377,9 +422,9 @@ class FakeWorker:
         self.state.total_resources.update(resources)
 
 
-def ask(worker, load=lambda _: SimpleNamespace(name="mine", checksums={"a": "1"}), **versions):
+def ask(worker, load=lambda _: None, **versions):
     ours = {"elmlda": elmlda.__version__, "numpy": np.__version__}
-    expected = Expected({**ours, **versions}, DatasetRef("mine"), load, {"a": "1"})
+    expected = Expected({**ours, **versions}, DatasetRef("mine"), load)
     return asyncio.run(prepare_worker(expected, "turn", worker))
 
 
@@ -399,15 +444,13 @@ def test_a_worker_offers_its_memory(worker, memory):
 
 def test_a_worker_that_is_not_fit_says_why():
     def missing(_):
-        raise ElmldaError("mine.csv: cannot be read.")
+        raise ElmldaError("mine.csv: cannot be read.", "Mend it.")
 
     def broken(_):
         raise RuntimeError("no\nidea")
 
-    other = SimpleNamespace(name="mine", checksums={"a": "2"})
     worker = FakeWorker()
     assert ask(worker, numpy="1.0") == f"numpy is {np.__version__} there, 1.0 here."
-    assert ask(worker, lambda _: other) == "the data set mine has another content there than here."
     assert ask(worker, missing) == "mine.csv: cannot be read."
     assert ask(worker, broken) == "RuntimeError: no."
     assert worker.state.total_resources == {}

@@ -127,7 +127,7 @@ def test_more_hidden_units_than_samples_need_a_ridge(monkeypatch):
     table = make_table(60)
     sizes = choose_sizes(table, (10, 40, 48, 200), 5, ("none", "gcv"))
     assert sizes == {"none": (10, 40), "gcv": (10, 40, 48, 200)}
-    monkeypatch.setattr(compare, "load_job_data", lambda ref: table)
+    monkeypatch.setattr(compare, "load_job_source", lambda ref: table)
     (job, *_) = make_plan(sizes=sizes).jobs()
     records = run_job(job)
     assert [(r.rule, r.n_hidden) for r in records] == [(rule, s) for rule in sizes for s in sizes[rule]]
@@ -144,7 +144,7 @@ def test_a_constant_column_and_classes_of_two(monkeypatch, rule):
     inputs = table.samples.inputs.copy()
     inputs[:, 1] = 7
     table = Table("made-up", Split(inputs, labels), ("a", "b", "c"), True, {})
-    monkeypatch.setattr(compare, "load_job_data", lambda ref: table)
+    monkeypatch.setattr(compare, "load_job_source", lambda ref: table)
     for job in make_plan(sizes={rule: (5, 10)}, n_folds=2).jobs():
         for record in run_job(job):
             assert record.class_counts.split()[2] == "1"
@@ -155,7 +155,7 @@ def test_a_class_without_training_samples_is_refused(monkeypatch):
     labels = np.arange(61) % 2
     labels[0] = 2
     table = Table("made-up", Split(table.samples.inputs, labels), ("a", "b", "c"), True, {})
-    monkeypatch.setattr(compare, "load_job_data", lambda ref: table)
+    monkeypatch.setattr(compare, "load_job_source", lambda ref: table)
     jobs = make_plan(sizes={"none": (5,)}, n_folds=2).jobs()
     with pytest.raises(ElmldaError, match="no sample of class c in the training part"):
         list(map(run_job, jobs))
@@ -166,7 +166,7 @@ def test_repeated_units_are_an_error_without_a_ridge_and_none_with(monkeypatch):
     """One input that is always zero: every hidden unit gives zero."""
     table = make_table(60, n_inputs=1)
     zeros = Table("made-up", Split(np.zeros((60, 1)), table.samples.labels), table.classes, True, {})
-    monkeypatch.setattr(compare, "load_job_data", lambda ref: zeros)
+    monkeypatch.setattr(compare, "load_job_source", lambda ref: zeros)
     (job, *_) = make_plan(sizes={"none": (5,)}).jobs()
     with pytest.raises(ElmldaError, match="covariance is singular"):
         run_job(job)

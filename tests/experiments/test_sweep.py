@@ -37,9 +37,7 @@ def dataset(make_dataset):
 def clouds(monkeypatch, dataset):
     """The small dataset by its name, for jobs of this process."""
     monkeypatch.setattr(jobs, "load_dataset", lambda name, *_: {"clouds": dataset}[name])
-    jobs.load_job_data.cache_clear()
-    yield dataset
-    jobs.load_job_data.cache_clear()
+    return dataset
 
 
 # Which networks

@@ -30,7 +30,7 @@ def dataset(make_dataset, monkeypatch):
     monkeypatch.setattr(jobs, "load_job_data", lambda _: made)
     monkeypatch.setattr(tune, "load_job_data", lambda _: made)
     monkeypatch.setattr("elmlda.experiments.sweep.load_job_data", lambda _: made)
-    monkeypatch.setattr(compare, "load_job_data", lambda _: table)
+    monkeypatch.setattr(compare, "load_job_source", lambda _: table)
     tune.load_validation_data.cache_clear()
     yield made
     tune.load_validation_data.cache_clear()

@@ -123,14 +123,12 @@ def test_a_jobs_dataset_is_loaded_once(monkeypatch, make_dataset):
 
     def load(name, data_dir, label):
         loaded.append((name, data_dir, label))
-        return make_dataset()
+        return replace(make_dataset(), checksums={"x": "1"})
 
     monkeypatch.setattr(jobs, "load_dataset", load)
-    jobs.load_job_data.cache_clear()
-    ref = DatasetRef("clouds", Path("somewhere"))
+    ref = DatasetRef("clouds", Path("somewhere")).expecting({"x": "1"})
     for key in range(3):
         run_job(NetworkJob(ref, 0, (key,), (5,)))
-    jobs.load_job_data.cache_clear()
     assert loaded == [("clouds", Path("somewhere"), None)]
 
 
