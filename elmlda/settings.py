@@ -45,6 +45,8 @@ class NetworkSettings:
     """Of each hidden unit's weights, if they are not uniform."""
     min_field: int = 10
     """Pixels of the smallest receptive field."""
+    bias: bool = False
+    """Whether each hidden unit has a random bias; the paper's have none."""
 
     def __post_init__(self) -> None:
         _one_of("activation", self.activation, ACTIVATION_NAMES)
@@ -81,6 +83,8 @@ class NetworkSettings:
             unused = {"input_weights", "weight_norm", "min_field"}
         elif not self.has_fields:
             unused.add("min_field")
+        if not self.bias:
+            unused.add("bias")
         return {name: value for name, value in vars(self).items() if name not in unused}
 
 

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray, RealArray
-from elmlda.core.hidden import ACTIVATIONS
+from elmlda.core.hidden import ACTIVATIONS, scale_inputs
 from elmlda.datasets import Dataset
 from elmlda.machine import available_memory
 from elmlda.networks.steps import HIDDEN_DTYPES
@@ -45,7 +45,7 @@ class PeerTask:
         scale = dataset.input_scale if settings.input_scale is None else settings.input_scale
 
         def scaled(inputs: RealArray) -> FloatArray:
-            return np.multiply(inputs, dtype(scale), dtype=dtype)
+            return scale_inputs(inputs, scale, dtype, settings.bias)
 
         train, test = dataset.train, dataset.test
         return cls(

@@ -1,7 +1,12 @@
-"""The hidden layer: random input weights, and the outputs that they give, Eq. (2)."""
+"""The hidden layer: random input weights, and the outputs that they give, Eq. (2).
+
+The paper's units have no bias. With one, each unit has one more weight, drawn like the others, of an
+input that is always √n_inputs: with standardised inputs the bias varies as much as the rest of the sum.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -59,16 +64,28 @@ def draw_input_weights(
     return by_unit.T
 
 
+def scale_inputs(
+    inputs: RealArray, scale: float, dtype: type[np.floating], has_bias: bool = False
+) -> FloatArray:
+    """What input weights are multiplied with: scaled inputs, then the constant one of a bias."""
+    n_samples, n_inputs = inputs.shape
+    scaled = np.empty((n_samples, n_inputs + has_bias), dtype)
+    np.multiply(inputs, dtype(scale), out=scaled[:, :n_inputs], dtype=dtype)
+    scaled[:, n_inputs:] = math.sqrt(n_inputs)
+    return scaled
+
+
 @dataclass(frozen=True)
 class HiddenLayer:
     """Inputs in, hidden outputs out: A = g(scale · X · W1), Eq. (2), samples as rows."""
 
     input_weights: FloatArray
-    """n_inputs × n_hidden."""
+    """n_inputs × n_hidden; with a bias one row more, the weights of the constant input."""
     activation: str = "tanh"
     input_scale: float = 1.0
     threads: int = 1
     """Threads of the elementwise part; the matrix product has BLAS's own."""
+    has_bias: bool = False
 
     @property
     def n_hidden(self) -> int:
@@ -79,9 +96,8 @@ class HiddenLayer:
         return self.input_weights.dtype
 
     def project(self, inputs: RealArray, out: FloatArray) -> None:
-        """Write scale · X · W1 into `out` (n_samples × n_hidden)."""
-        scale = np.asarray(self.input_scale).astype(self.dtype)
-        scaled = np.multiply(inputs, scale, dtype=self.dtype)
+        """Write scale · X · W1 into `out` (n_samples × n_hidden), the bias added."""
+        scaled = scale_inputs(inputs, self.input_scale, self.dtype.type, self.has_bias)
         multiply(scaled, self.input_weights, out)
 
     def activate(self, projected: FloatArray) -> None:

@@ -11,6 +11,7 @@ network, smaller.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,19 +42,22 @@ def draw_weights(
 
     Returns
     -------
-    input_weights : array, n_inputs × n_hidden, each unit's weights contiguous
+    input_weights : array, n_inputs × n_hidden, each unit's weights contiguous; with a bias one row more
     """
+    n_weights = space.n_inputs + settings.bias
     if settings.input_weights == "uniform":
-        return draw_input_weights(rng, space.n_inputs, n_hidden, settings.weight_range, dtype)
+        return draw_input_weights(rng, n_weights, n_hidden, settings.weight_range, dtype)
     space.require(settings)
     if settings.is_constrained and space.samples is None:
         raise ElmldaValueError(
             f"{settings.input_weights} input weights need the training samples all at once."
         )
-    by_unit = np.zeros((n_hidden, space.n_inputs), dtype)
+    by_unit = np.zeros((n_hidden, n_weights), dtype)
     for weights in by_unit:
         inputs, values = _draw_unit(rng, space, settings)
         weights[inputs] = values * (settings.weight_norm / np.linalg.norm(values))
+        if settings.bias:  # uniform in ± weight_norm once it is multiplied with its input
+            weights[-1] = rng.uniform(-1.0, 1.0) * settings.weight_norm / math.sqrt(space.n_inputs)
     return by_unit.T
 
 

@@ -19,6 +19,7 @@ class UnitOptions:
     activation: str = "tanh"
     input_scale: float | None = None
     min_field: int = 10
+    bias: bool = False
     priors: str = "uniform"
     precision: str = "mixed"
 

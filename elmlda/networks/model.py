@@ -67,7 +67,8 @@ class Recipe:
     def layer_of(self, input_weights: FloatArray) -> HiddenLayer:
         """The hidden layer of input weights that were kept."""
         scale = 1.0 if self.settings.input_scale is None else self.settings.input_scale
-        return HiddenLayer(input_weights, self.settings.activation, scale)
+        bias = self.settings.bias
+        return HiddenLayer(input_weights, self.settings.activation, scale, has_bias=bias)
 
 
 @dataclass(frozen=True, eq=False)

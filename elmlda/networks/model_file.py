@@ -42,7 +42,7 @@ ARRAYS: dict[str, tuple[Any, ...]] = {
     "offsets": ("f", "inputs"),
     "factors": ("f", "inputs"),
     "feature_names": ("U", "inputs"),
-    "input_weights": ("f", "networks", "hidden", "inputs"),
+    "input_weights": ("f", "networks", "hidden", "weights"),
 }
 """Name -> kinds of elements, and the shape. The first four are in every file."""
 
@@ -131,6 +131,7 @@ def _require_arrays(networks: list[dict[str, Any]], arrays: dict[str, NDArray[An
         if len(found) != 1 or not all(isinstance(size, int) and size > 0 for size in found):
             raise ValueError(f"networks of {sorted(map(str, found))} {name}, expected one number")
         (sizes[name],) = found
+    sizes["weights"] = sizes["inputs"] + bool(networks[0]["settings"].get("bias"))
     for i, (name, (kinds, *shape)) in enumerate(ARRAYS.items()):
         if i < 4 or name in arrays:
             _require_array(name, arrays[name], kinds, tuple(sizes[size] for size in shape))

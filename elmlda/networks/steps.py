@@ -33,6 +33,7 @@ def draw_layer(
         settings.activation,
         dataset.input_scale if settings.input_scale is None else settings.input_scale,
         resources.threads,
+        settings.bias,
     )
 
 

@@ -134,3 +134,15 @@ def test_more_hidden_units_than_a_task_has_elements(monkeypatch):
     inputs, weights = np.ones((3, 2)), np.full((2, 9), 0.25)
     outputs = HiddenLayer(weights, threads=2).outputs(inputs)
     np.testing.assert_allclose(outputs, np.full((3, 9), math.tanh(0.5)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_bias_is_the_weight_of_a_constant_input(dtype):
+    inputs = np.random.default_rng(0).normal(size=(6, 9)).astype(dtype)
+    weights = draw_input_weights(np.random.default_rng(1), 10, 4, dtype=dtype)
+    with_constant = np.hstack([inputs * dtype(0.5), np.full((6, 1), 3, dtype)])
+    layer = HiddenLayer(weights, input_scale=0.5, has_bias=True)
+    expected = np.tanh(with_constant @ weights)
+    np.testing.assert_allclose(
+        layer.outputs(inputs), expected, rtol=1e-5 if dtype is np.float32 else 1e-12
+    )

@@ -219,3 +219,21 @@ def test_only_settings_that_make_a_difference_are_a_runs_identity():
     assert names["constrained"] == common | {"input_weights", "weight_norm"}
     for scheme in FIELDS:
         assert names[scheme] == common | {"input_weights", "weight_norm", "min_field"}
+
+
+@pytest.mark.parametrize("scheme", INPUT_WEIGHTS)
+def test_each_unit_draws_its_bias_after_its_weights(space, scheme):
+    small, large = (draw(space, scheme, n_hidden, bias=True) for n_hidden in (5, 20))
+    assert large.shape == (64, 20)
+    np.testing.assert_array_equal(large[:, :5], small)
+    np.testing.assert_array_equal(small[:-1, 0], draw(space, scheme, 1)[:, 0])
+    biases = np.sqrt(63) * large[-1]
+    assert len(set(biases)) == 20
+    largest = np.sqrt(63) * 0.5 if scheme == "uniform" else 2.0
+    assert np.abs(biases).max() <= largest
+    assert np.abs(biases).max() > largest / 2
+
+
+def test_only_a_bias_that_is_there_is_part_of_the_identity():
+    assert "bias" not in NetworkSettings().identity()
+    assert NetworkSettings(bias=True).identity()["bias"] is True
