@@ -1,9 +1,9 @@
-"""What one network and an ensemble have in common: parameters, validation, files."""
+"""What one network and an ensemble have in common: parameters, validation, predictions, files."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -11,25 +11,54 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core.evaluate import posteriors_of_choice
 from elmlda.errors import ElmldaError
-from elmlda.estimators.validation import as_rows, require_number
+from elmlda.estimators.validation import RandomState, as_rows, require_number
 from elmlda.networks.model import Model, Network, Recipe
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
 from elmlda.networks.steps import resolve_priors
-from elmlda.settings import NetworkSettings
+from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, NetworkSettings
+
+SETTINGS = ("activation", "weight_range", "input_weights", "weight_norm", "min_field", "precision")
+"""Parameters that are settings of the network by the same name."""
+PRIORS_TOLERANCE = 1e-6
+MOST_HIDDEN = 10**8
+"""Far more hidden units than any memory holds: their squares are still numbers."""
 
 
-class ELMBase(ClassifierMixin, BaseEstimator, ABC):
-    """What one network and an ensemble have in common: parameters, validation, files."""
+class FittedModel:
+    """What an estimator has when it is fitted, and what it is: none of it a parameter."""
 
     _model: Model
     _is_ensemble = False
+
+
+# A dataclass, since scikit-learn reads the parameters from the signature of __init__.
+@dataclass(kw_only=True, eq=False, repr=False)
+class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
+    """Parameters, validation, predictions and files of one network and of an ensemble."""
+
+    n_hidden: int | None = None
+    fanout: float = 10
+    activation: str = "tanh"
+    weight_range: float = 0.5
+    ridge: float | str = DEFAULT_RIDGE
+    priors: ArrayLike | str | None = None
+    precision: str = "mixed"
+    batch_size: int = DEFAULT_CHUNK
+    input_weights: str = "uniform"
+    weight_norm: float = 2.0
+    min_field: int = 10
+    image_shape: tuple[int, int] | None = None
+    random_state: RandomState = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -41,27 +70,23 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
 
     # Parameters
 
+    def _require_parameters(self) -> None:
+        """Refuse parameters that no network can have, beyond what `_recipe` and `_priors` refuse."""
+        require_number("batch_size", self.batch_size, Integral, 1)
+
     def _recipe(self, seed: np.random.SeedSequence) -> Recipe:
         n_inputs = self.n_features_in_
         if self.n_hidden is not None:
-            require_number("n_hidden", self.n_hidden, Integral, 1)
+            require_number("n_hidden", self.n_hidden, Integral, 1, MOST_HIDDEN)
             n_hidden = int(self.n_hidden)
         else:
-            require_number("fanout", self.fanout, Real, 0)
+            require_number("fanout", self.fanout, Real, 0, MOST_HIDDEN / n_inputs)
             n_hidden = max(1, round(self.fanout * n_inputs))
-        require_number("batch_size", self.batch_size, Integral, 1)
         require_number("weight_range", self.weight_range, Real, 0)
         require_number("weight_norm", self.weight_norm, Real, 0)
         require_number("min_field", self.min_field, Integral, 1)
-        settings = NetworkSettings(
-            self.activation,
-            self.weight_range,
-            precision=self.precision,
-            ridge=self._ridge() or 0.0,
-            input_weights=self.input_weights,
-            weight_norm=self.weight_norm,
-            min_field=int(self.min_field),
-        )
+        chosen = {name: getattr(self, name) for name in SETTINGS}
+        settings = NetworkSettings(**chosen, ridge=self._ridge() or 0.0)
         return Recipe(seed, n_inputs, n_hidden, settings, self._image_shape(settings))
 
     def _image_shape(self, settings: NetworkSettings) -> tuple[int, int] | None:
@@ -83,7 +108,7 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"ridge is {self.ridge!r}: expected a number or 'auto'.")
         return float(self.ridge)
 
-    def _priors(self, class_counts: IntArray) -> FloatArray:
+    def _priors(self, class_counts: IntArray) -> FloatArray | None:
         if self.priors is None or isinstance(self.priors, str):
             if self.priors not in (None, "uniform", "frequencies"):
                 raise ValueError(
@@ -96,9 +121,46 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
                 f"priors is {self.priors!r}: expected {len(class_counts)} numbers above zero, "
                 "one for each class."
             )
-        return np.asarray(priors / priors.sum())
+        with np.errstate(over="ignore"):
+            total = priors.sum()
+        if not abs(total - 1) <= PRIORS_TOLERANCE:
+            raise ValueError(f"priors is {self.priors!r}: the sum is {total:g}, expected 1.")
+        return np.asarray(priors / total)
 
     # Data
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train on samples that are all there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Integers and float32 are taken as they are, without a copy; sparse rows are made dense
+            `batch_size` at a time.
+        y : array-like of shape (n_samples,)
+            Class labels, numbers or strings.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        inputs, found = self._read_labelled(X, y, reset=True)
+        classes, labels = np.unique(found, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class, {classes.tolist()[0]!r}: a classifier needs two classes or more."
+            )
+        self._require_parameters()
+        networks = self._train(inputs, labels, self._priors(np.bincount(labels)), len(classes))
+        self._model, self.classes_ = self._make_model(networks, classes), classes
+        return self
+
+    @abstractmethod
+    def _train(
+        self, inputs: Rows, labels: IntArray, priors: FloatArray | None, n_classes: int
+    ) -> tuple[Network, ...]:
+        """The networks of these samples."""
 
     def _read_samples(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -112,16 +174,6 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
         inputs, y = validate_data(self, X, y, dtype="numeric", accept_sparse="csr", reset=reset)
         check_classification_targets(y)
         return as_rows(inputs), column_or_1d(y)
-
-    def _read_training_data(self, X: Any, y: Any) -> tuple[Rows, NDArray[Any], IntArray]:
-        """Rows, the classes, and each row's class index."""
-        inputs, found = self._read_labelled(X, y, reset=True)
-        classes, labels = np.unique(found, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class, {classes.tolist()[0]!r}: a classifier needs two classes or more."
-            )
-        return inputs, classes, labels
 
     # Predictions
 
@@ -140,9 +192,39 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
         chosen = self._values(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    @abstractmethod
+    def _has_posteriors(self) -> bool:
+        return True
+
+    @available_if(lambda self: self._has_posteriors())
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Posterior probabilities of the classes, Eq. (14).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Rows sum to one, and the highest is at the class that `predict` chooses.
+        """
+        values = self._values(X)
+        return values if self._is_ensemble else posteriors_of_choice(values)
+
+    @available_if(lambda self: self._has_posteriors())
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithms of what `predict_proba` gives; a single network's are exact however small."""
+        values = self._values(X)
+        if not self._is_ensemble:
+            return np.asarray(log_softmax(values, axis=1))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(values))
+
     def _values(self, X: Any) -> FloatArray:
-        """Whatever is highest at the chosen class."""
+        """Whatever is highest at the chosen class: a network's scores, an ensemble's posteriors."""
+        inputs, model = self._read_samples(X), self._fitted_model()
+        found = model.posteriors if self._is_ensemble else model.scores
+        return found(inputs, self.batch_size)
 
     # Files
 
@@ -190,16 +272,22 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
             kind = "an ensemble" if model.is_ensemble else "a single network"
             right = "ELMEnsembleClassifier" if model.is_ensemble else "ELMClassifier"
             raise ElmldaError(f"{path}: the file of {kind}: use {right}.load.")
-        return cls._of_model(model)
+        try:
+            return cls._of_model(model)
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            raise ElmldaError(f"{path}: its estimator's parameters are not sound: {error}") from error
 
     @classmethod
     def _of_model(cls, model: Model) -> Self:
+        """The estimator that has such a model; raises if its parameters could not have made it."""
         params = dict(model.params or cls._params_of(model))
         if isinstance(params["random_state"], dict):
             params["random_state"] = read_seed(params["random_state"])
         estimator = cls(**params)
-        estimator.classes_ = model.classes
         estimator.n_features_in_ = model.recipe.n_inputs
+        estimator._require_parameters()
+        estimator._recipe(model.recipe.seed)
+        estimator.classes_ = model.classes
         if model.feature_names is not None:
             estimator.feature_names_in_ = model.feature_names
         estimator._model = model
@@ -209,19 +297,14 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
     def _params_of(model: Model) -> dict[str, Any]:
         """Parameters that train such a network, of one that no estimator has trained."""
         network, settings = model.networks[0], model.recipe.settings
-        params = {
+        params: dict[str, Any] = {
+            **{name: getattr(settings, name) for name in SETTINGS},
             "n_hidden": model.recipe.n_hidden,
-            "activation": settings.activation,
-            "weight_range": settings.weight_range,
-            "input_weights": settings.input_weights,
-            "weight_norm": settings.weight_norm,
-            "min_field": settings.min_field,
             "image_shape": model.recipe.image_shape,
             "ridge": network.ridge,
             "priors": None if network.priors is None else network.priors.tolist(),
-            "precision": settings.precision,
+            "random_state": describe_seed(model.root_seed),
         }
-        params["random_state"] = describe_seed(model.root_seed)
         if model.is_ensemble:
             return params | {"n_estimators": len(model.networks), "combine": model.combine}
         return params | {"output": "lda" if model.has_posteriors else "pi"}
@@ -229,13 +312,11 @@ class ELMBase(ClassifierMixin, BaseEstimator, ABC):
     def _fitted_model(self) -> Model:
         return self._model
 
-    def _make_model(
-        self, networks: tuple[Network, ...], classes: NDArray[Any], combine: str | None = None
-    ) -> Model:
+    def _make_model(self, networks: tuple[Network, ...], classes: NDArray[Any]) -> Model:
         """The networks with all that a file needs to know."""
-        names = getattr(self, "feature_names_in_", None)
-        model = Model(networks, classes, combine, feature_names=names)
         params = self.get_params(deep=False)
+        names = getattr(self, "feature_names_in_", None)
+        model = Model(networks, classes, params.get("combine"), feature_names=names)
         if isinstance(self.random_state, np.random.SeedSequence | np.random.RandomState):
             params["random_state"] = describe_seed(model.root_seed)
         return replace(model, params={name: _as_plain(value) for name, value in params.items()})

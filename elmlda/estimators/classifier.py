@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_softmax
-from sklearn.utils.metaestimators import available_if
 
-from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.core.evaluate import posteriors_of_choice
+from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.estimators.base import ELMBase
-from elmlda.estimators.validation import RandomState, known_classes, seed_sequence
-from elmlda.networks.model import Model, Network, Trainer, begin_training
-from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, OUTPUTS
+from elmlda.estimators.validation import known_classes, require_one_of, seed_sequence
+from elmlda.networks.model import Model, Network, Trainer, train_network
+from elmlda.settings import OUTPUTS
 
 
-class ELMClassifier(ELMBase):
+class Stream:
+    """The sums that `partial_fit` adds to."""
+
+    _trainer: Trainer | None = None
+    _is_stream = False
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ELMClassifier(Stream, ELMBase):
     """Extreme learning machine with output weights by linear discriminant analysis.
 
     A layer of random hidden units, and output weights in one step: by LDA of the hidden outputs, which
@@ -120,69 +126,27 @@ class ELMClassifier(ELMBase):
     array([0, 0])
     """
 
-    _trainer: Trainer | None = None
-    _is_stream = False
+    n_hidden: int | None = field(default=None, kw_only=False)  # alone it may come without its name
+    output: str = "lda"
 
-    def __init__(
-        self,
-        n_hidden: int | None = None,
-        fanout: float = 10,
-        output: str = "lda",
-        activation: str = "tanh",
-        weight_range: float = 0.5,
-        ridge: float | str = DEFAULT_RIDGE,
-        priors: ArrayLike | str | None = None,
-        precision: str = "mixed",
-        batch_size: int = DEFAULT_CHUNK,
-        input_weights: str = "uniform",
-        weight_norm: float = 2.0,
-        min_field: int = 10,
-        image_shape: tuple[int, int] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_hidden = n_hidden
-        self.fanout = fanout
-        self.output = output
-        self.activation = activation
-        self.weight_range = weight_range
-        self.ridge = ridge
-        self.priors = priors
-        self.precision = precision
-        self.batch_size = batch_size
-        self.input_weights = input_weights
-        self.weight_norm = weight_norm
-        self.min_field = min_field
-        self.image_shape = image_shape
-        self.random_state = random_state
+    def _require_parameters(self) -> None:
+        super()._require_parameters()
+        require_one_of("output", self.output, OUTPUTS)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train the network.
+    def _priors(self, class_counts: IntArray) -> FloatArray | None:
+        return super()._priors(class_counts) if self.output == "lda" else None
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Integers and float32 are taken as they are, without a copy; sparse rows are made dense
-            `batch_size` at a time.
-        y : array-like of shape (n_samples,)
-            Class labels, numbers or strings.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator. It keeps the sums that `partial_fit` adds to, n_hidden² numbers; pickles
-            are without them unless `partial_fit` has been used.
-        """
-        inputs, classes, labels = self._read_training_data(X, y)
-        self._require_output()
+    def _train(
+        self, inputs: Rows, labels: IntArray, priors: FloatArray | None, n_classes: int
+    ) -> tuple[Network, ...]:
         self._trainer, self._is_stream = None, False
+
+        def keep(trainer: Trainer) -> None:
+            self._trainer = trainer
+
         recipe = self._recipe(seed_sequence(self.random_state))
-        counts = np.bincount(labels)
-        priors = self._priors(counts) if self.output == "lda" else None
-        self._trainer, network = begin_training(
-            recipe, inputs, labels, self._ridge(), priors, len(counts), self.batch_size
-        )
-        self._model, self.classes_ = self._make_model((network,), classes), classes
-        return self
+        arguments = self._ridge(), priors, n_classes, self.batch_size
+        return (train_network(recipe, inputs, labels, *arguments, keep=keep),)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Train on one more batch: the result is that of `fit` on all batches together.
@@ -218,7 +182,7 @@ class ELMClassifier(ELMBase):
         if len(strange):
             raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
         if self._trainer is None:
-            self._require_output()
+            self._require_parameters()
             recipe = self._recipe(seed_sequence(self.random_state))
             self._trainer = Trainer(recipe, len(known))
             self.classes_ = known
@@ -251,39 +215,6 @@ class ELMClassifier(ELMBase):
             )
         return True
 
-    @available_if(_has_posteriors)
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Posterior probabilities of the classes, Eq. (14).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Rows sum to one, and the highest is at the class that `predict` chooses.
-        """
-        return posteriors_of_choice(self._values(X))
-
-    @available_if(_has_posteriors)
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of the posterior probabilities, also where these are too small for a float.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        return np.asarray(log_softmax(self._values(X), axis=1))
-
-    def _values(self, X: Any) -> FloatArray:
-        inputs = self._read_samples(X)
-        return self._fitted_model().scores(inputs, self.batch_size)
-
     def __getstate__(self) -> dict[str, Any]:
         # The sums are many times as large as the network: only of a stream they are pickled.
         state: dict[str, Any] = super().__getstate__()
@@ -294,14 +225,9 @@ class ELMClassifier(ELMBase):
         if not hasattr(self, "_model"):
             assert self._trainer is not None
             counts = self._trainer.statistics.class_counts
-            priors = self._priors(counts) if self.output == "lda" else None
-            network = self._trainer.solve(self._ridge(), priors)
+            network = self._trainer.solve(self._ridge(), self._priors(counts))
             self._model = self._make_model((network,), self.classes_)
         return self._model
-
-    def _require_output(self) -> None:
-        if self.output not in OUTPUTS:
-            raise ValueError(f"output is {self.output!r}: expected one of {', '.join(OUTPUTS)}.")
 
     @property
     def _network(self) -> Network:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
 
-from elmlda.core.arrays import FloatArray
+from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.estimators.base import ELMBase
 from elmlda.estimators.classifier import ELMClassifier
-from elmlda.estimators.validation import RandomState, require_number, seed_sequence
-from elmlda.networks.model import Model, train_network
-from elmlda.settings import COMBINATIONS, DEFAULT_CHUNK, DEFAULT_RIDGE
+from elmlda.estimators.validation import require_number, require_one_of, seed_sequence
+from elmlda.networks.model import Model, Network, train_network
+from elmlda.settings import COMBINATIONS
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ELMEnsembleClassifier(ELMBase):
     """Several LDA-ELM networks on the same data, their posterior probabilities combined.
 
@@ -64,104 +64,26 @@ class ELMEnsembleClassifier(ELMBase):
 
     _is_ensemble = True
 
-    def __init__(
-        self,
-        n_estimators: int = 10,
-        combine: str = "mean",
-        n_jobs: int | None = None,
-        n_hidden: int | None = None,
-        fanout: float = 10,
-        activation: str = "tanh",
-        weight_range: float = 0.5,
-        ridge: float | str = DEFAULT_RIDGE,
-        priors: ArrayLike | str | None = None,
-        precision: str = "mixed",
-        batch_size: int = DEFAULT_CHUNK,
-        input_weights: str = "uniform",
-        weight_norm: float = 2.0,
-        min_field: int = 10,
-        image_shape: tuple[int, int] | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.combine = combine
-        self.n_jobs = n_jobs
-        self.n_hidden = n_hidden
-        self.fanout = fanout
-        self.activation = activation
-        self.weight_range = weight_range
-        self.ridge = ridge
-        self.priors = priors
-        self.precision = precision
-        self.batch_size = batch_size
-        self.input_weights = input_weights
-        self.weight_norm = weight_norm
-        self.min_field = min_field
-        self.image_shape = image_shape
-        self.random_state = random_state
+    n_estimators: int = field(default=10, kw_only=False)  # these three may come without their names
+    combine: str = field(default="mean", kw_only=False)
+    n_jobs: int | None = field(default=None, kw_only=False)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train the networks.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        inputs, classes, labels = self._read_training_data(X, y)
+    def _require_parameters(self) -> None:
+        super()._require_parameters()
         require_number("n_estimators", self.n_estimators, Integral, 1)
-        if self.combine not in COMBINATIONS:
-            raise ValueError(f"combine is {self.combine!r}: expected one of {', '.join(COMBINATIONS)}.")
+        require_one_of("combine", self.combine, COMBINATIONS)
+
+    def _train(
+        self, inputs: Rows, labels: IntArray, priors: FloatArray | None, n_classes: int
+    ) -> tuple[Network, ...]:
         root = seed_sequence(self.random_state, key=())
         recipes = [
             self._recipe(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, i)))
             for i in range(self.n_estimators)
         ]
-        counts = np.bincount(labels)
-        priors, ridge = self._priors(counts), self._ridge()
-        networks = Parallel(n_jobs=self.n_jobs)(
-            delayed(train_network)(recipe, inputs, labels, ridge, priors, len(counts), self.batch_size)
-            for recipe in recipes
-        )
-        self._model, self.classes_ = self._make_model(tuple(networks), classes, self.combine), classes
-        return self
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Posterior probabilities, combined.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Rows sum to one, and the highest is at the class that `predict` chooses.
-        """
-        return self._values(X)
-
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of the combined posterior probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._values(X)))
-
-    def _values(self, X: Any) -> FloatArray:
-        inputs = self._read_samples(X)
-        return self._model.posteriors(inputs, self.batch_size)
+        arguments = inputs, labels, self._ridge(), priors, n_classes, self.batch_size
+        train = delayed(train_network)
+        return tuple(Parallel(n_jobs=self.n_jobs)(train(recipe, *arguments) for recipe in recipes))
 
     @property
     def estimators_(self) -> list[ELMClassifier]:

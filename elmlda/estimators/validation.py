@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -45,13 +46,21 @@ def as_rows(X: Any) -> Rows:
     return _DenseRows(X) if sparse.issparse(X) else X
 
 
-def require_number(name: str, found: Any, kind: Any, least: float) -> None:
+def require_number(name: str, found: Any, kind: Any, least: float, most: float = np.inf) -> None:
     """Refuse what is not a whole number from `least` on, or, of kind Real, a number above it."""
     wanted = "whole number" if kind is Integral else "number"
     bound = f"from {least} on" if kind is Integral else f"above {least}"
     fits = isinstance(found, kind) and not isinstance(found, bool) and least <= found < np.inf
     if not fits or (kind is Real and found == least):
         raise ValueError(f"{name} is {found!r}: expected a {wanted} {bound}.")
+    if found > most:
+        raise ValueError(f"{name} is {float(found):g}: expected at most {most:,.15g}.")
+
+
+def require_one_of(name: str, found: Any, known: Sequence[str]) -> None:
+    """Refuse a name that is not among those known."""
+    if found not in known:
+        raise ValueError(f"{name} is {found!r}: expected one of {', '.join(known)}.")
 
 
 def known_classes(given: ArrayLike | None, before: NDArray[Any] | None) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -192,29 +193,20 @@ def train_network(
     priors: FloatArray | None,
     n_classes: int,
     chunk: int = DEFAULT_CHUNK,
+    keep: Callable[[Trainer], None] | None = None,
 ) -> Network:
-    """Train a network on samples that are all there; its sums are not kept."""
-    return begin_training(recipe, inputs, labels, ridge, priors, n_classes, chunk)[1]
+    """Train a network on samples that are all there, in double if mixed precision is not enough.
 
-
-def begin_training(
-    recipe: Recipe,
-    inputs: Rows,
-    labels: IntArray,
-    ridge: float | None,
-    priors: FloatArray | None,
-    n_classes: int,
-    chunk: int = DEFAULT_CHUNK,
-) -> tuple[Trainer, Network]:
-    """Train a network on samples that are all there, and keep the trainer to go on with.
-
-    In double if mixed precision is not enough.
+    `keep` is given the trainer, whose sums are lost otherwise.
     """
 
-    def train(settings: NetworkSettings) -> tuple[Trainer, Network]:
+    def train(settings: NetworkSettings) -> Network:
         trainer = Trainer(replace(recipe, settings=settings), n_classes, inputs, labels)
         trainer.add(inputs, labels, chunk)
-        return trainer, trainer.solve(ridge, priors)
+        network = trainer.solve(ridge, priors)
+        if keep:
+            keep(trainer)
+        return network
 
     double_bytes = _predict_bytes("double", recipe.n_hidden)
     return in_enough_precision(train, recipe.settings, recipe.n_hidden, double_bytes)

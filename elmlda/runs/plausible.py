@@ -6,7 +6,11 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from elmlda import settings
+
 LARGEST = 10**12
+LARGEST_SETTING = dict.fromkeys(("ridge", "weight_size"), settings.LARGEST)
+"""Settings that users choose, or GCV where weights are large, may be any number that works."""
 
 
 def require_plausible(
@@ -28,10 +32,10 @@ def require_plausible(
     for name, value in vars(record).items():
         if not isinstance(value, int | float):
             continue
-        largest = (at_most or {}).get(name, LARGEST)
+        largest = {**LARGEST_SETTING, **(at_most or {})}.get(name, LARGEST)
         if not (math.isfinite(value) and 0 <= value <= largest) or (name in positive and value == 0):
             least = "more than 0" if name in positive else "0"
-            raise ValueError(f"{name} is {value}, expected {least} to {largest:,}")
+            raise ValueError(f"{name} is {value}, expected {least} to {largest:,.15g}")
     for name, known in (one_of or {}).items():
         if getattr(record, name) not in known:
             raise ValueError(f"{name} is {getattr(record, name)!r}, expected {' or '.join(known)}")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -24,6 +25,7 @@ from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores
 from elmlda.networks import model
 from elmlda.networks.jobs import run_job
+from elmlda.networks.model_file import write_model
 from elmlda.networks.steps import accumulate_statistics
 from elmlda.networks.train import run_network
 from elmlda.settings import (
@@ -186,7 +188,7 @@ def test_priors():
     np.testing.assert_array_equal(default.predict_proba(X), uniform.predict_proba(X))
     np.testing.assert_allclose(default.priors_, 1 / 3)
     np.testing.assert_allclose(frequencies.priors_, [50 / 120, 50 / 120, 20 / 120])
-    given = fit(X, y, priors=[50, 50, 20])
+    given = fit(X, y, priors=[50 / 120, 50 / 120, 20 / 120])
     np.testing.assert_allclose(given.predict_proba(X), frequencies.predict_proba(X))
     difference = frequencies.decision_function(X) - default.decision_function(X)
     np.testing.assert_allclose(difference - np.log(3 * given.priors_), 0, atol=1e-9)
@@ -340,6 +342,10 @@ def test_one_class_is_refused():
         ({"priors": "equal"}, "priors is 'equal'"),
         ({"priors": [0.5, 0.5]}, "expected 3 numbers above zero"),
         ({"priors": [0.5, 0.5, 0]}, "expected 3 numbers above zero"),
+        ({"priors": [0.5, 0.5, 0.5]}, r"priors is .*: the sum is 1\.5, expected 1\."),
+        ({"priors": [1e308, 1e308, 1e308]}, "the sum is inf, expected 1"),
+        ({"fanout": 1e300}, r"fanout is 1e\+300: expected at most 25,000,000"),
+        ({"n_hidden": 10**300}, r"n_hidden is 1e\+300: expected at most 100,000,000"),
         ({"precision": "half"}, "precision is 'half'"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"random_state": -1}, "random_state is -1"),
@@ -579,6 +585,30 @@ def test_save_of_a_stream(tmp_path):
     network.save(tmp_path / "network.npz", with_input_weights=True)
     found = ELMClassifier.load(str(tmp_path / "network.npz"))
     np.testing.assert_array_equal(found.predict_proba(IRIS), network.predict_proba(IRIS))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"n_hidden": "many"},
+        {"fanout": 1e300, "n_hidden": None},
+        {"batch_size": "7"},
+        {"batch_size": 0},
+        {"random_state": {"entropy": "x", "spawn_key": []}},
+        {"random_state": {}},
+        {"output": "svm"},
+        {"colour": "red"},
+        {"ridge": [1]},
+    ],
+    ids=str,
+)
+def test_load_of_odd_parameters(odd, tmp_path):
+    network = fit()
+    changed = replace(network._model, params={**network._model.params, **odd})
+    write_model(tmp_path / "network.npz", changed)
+    with pytest.raises(ElmldaError, match="its estimator's parameters are not sound: ") as error:
+        ELMClassifier.load(tmp_path / "network.npz")
+    assert "\n" not in str(error.value)
 
 
 def test_save_that_cannot_be(tmp_path):
