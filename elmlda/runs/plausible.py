@@ -35,7 +35,7 @@ def require_plausible(
         largest = {**LARGEST_SETTING, **(at_most or {})}.get(name, LARGEST)
         if not (math.isfinite(value) and 0 <= value <= largest) or (name in positive and value == 0):
             least = "more than 0" if name in positive else "0"
-            raise ValueError(f"{name} is {value}, expected {least} to {largest:,.15g}")
+            raise ValueError(f"{name} is {value}, expected {least} to {largest:,}")
     for name, known in (one_of or {}).items():
         if getattr(record, name) not in known:
             raise ValueError(f"{name} is {getattr(record, name)!r}, expected {' or '.join(known)}")
