@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from elmlda.cli.command import spell_command
+
 if TYPE_CHECKING:
     from elmlda.experiments.experiment import Experiment
     from elmlda.experiments.progress import OpenProgress, Progress
@@ -38,7 +40,8 @@ def conduct(
     if options["dry_run"]:
         click.echo(str(experiment.look_ahead(spec)))
         return
-    records = experiment.conduct(spec, open_bar(options["quiet"]))
+    command = spell_command(click.get_current_context())
+    records = experiment.conduct(spec, open_bar(options["quiet"]), command)
     if not options["quiet"]:
         click.echo(show(records, spec))
         click.echo(f"\nRecords: {spec.folder / experiment.record_types[0].FILE}")
@@ -54,9 +57,11 @@ def conduct_study(
         click.echo("\n\n".join(map(str, outlooks)))
         return
 
+    command = spell_command(click.get_current_context())
+
     def conduct_part(part: Part) -> list[Any]:
         spec = part.bind(share)
-        records = part.experiment.conduct(spec, open_bar(options["quiet"]))
+        records = part.experiment.conduct(spec, open_bar(options["quiet"]), command)
         if not options["quiet"]:
             click.echo(show(records, spec, part))
             click.echo(f"Records: {spec.folder / part.experiment.record_types[0].FILE}\n")

@@ -63,6 +63,8 @@ class CalibrationRecord:
     """One row of calibration.csv: the mean posteriors of `size` networks on the test samples."""
 
     FILE: ClassVar[str] = "calibration.csv"
+    EXPERIMENT: ClassVar[str] = "calibration"
+    FIXED: ClassVar[tuple[str, ...]] = ()
     fanout: float
     n_hidden: int
     size: int

@@ -36,6 +36,8 @@ class CompareRecord:
     """One row of compare.csv: both methods' test errors at one hidden size of one network."""
 
     FILE: ClassVar[str] = "compare.csv"
+    EXPERIMENT: ClassVar[str] = "compare"
+    FIXED: ClassVar[tuple[str, ...]] = ("folds",)
     repeat: int
     fold: int
     """The part of the set that was tested on; 0 where the set has a split of its own."""

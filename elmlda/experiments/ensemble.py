@@ -37,6 +37,8 @@ class EnsembleRecord:
     """One row of ensemble.csv: test errors of the first `size` members of one ensemble."""
 
     FILE: ClassVar[str] = "ensemble.csv"
+    EXPERIMENT: ClassVar[str] = "ensemble"
+    FIXED: ClassVar[tuple[str, ...]] = ("n", "n_hidden")
     repeat: int
     size: int
     combine: str
@@ -61,6 +63,8 @@ class MistakeRecord:
     """One row of mistakes.csv: a test sample that the whole ensemble of a repeat gets wrong."""
 
     FILE: ClassVar[str] = "mistakes.csv"
+    EXPERIMENT: ClassVar[str] = "ensemble"
+    FIXED: ClassVar[tuple[str, ...]] = ("n", "n_hidden")
     repeat: int
     size: int
     combine: str

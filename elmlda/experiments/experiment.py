@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from elmlda.execute.local import Backend, Local
-from elmlda.experiments.options import DataOptions, UnitOptions
+from elmlda.experiments.options import DataOptions, UnitOptions, spell_call
 from elmlda.experiments.outlook import Outlook, estimate_seconds
 from elmlda.experiments.plan import Plan, Records, Step, Work
 from elmlda.experiments.progress import OpenProgress, choose_progress
@@ -29,9 +29,9 @@ from elmlda.networks.cost import (
 from elmlda.networks.jobs import load_job_data
 from elmlda.networks.memory import require_room
 from elmlda.networks.steps import HIDDEN_DTYPES
-from elmlda.runs.manifest import check_same_run, read_manifest
+from elmlda.runs.manifest import Entry, merge_entry
 from elmlda.runs.posteriors import PosteriorStore
-from elmlda.runs.records import RecordFile, unique
+from elmlda.runs.records import RecordFile, open_records, unique
 from elmlda.runs.run import Run
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef
 
@@ -74,7 +74,9 @@ class Experiment(DataOptions, UnitOptions, ABC):
         progress : whether to show a bar on stderr
         """
         spec = self.bind(folder, Share(jobs, threads, chunk, cluster))
-        return as_table(self.record_types[0], self.conduct(spec, choose_progress(progress)))
+        command = spell_call(self, spec.folder, spec.share)
+        records = self.conduct(spec, choose_progress(progress), command)
+        return as_table(self.record_types[0], records)
 
     def outlook(
         self,
@@ -167,19 +169,15 @@ class Experiment(DataOptions, UnitOptions, ABC):
             self._require_room(spec)
         return spec
 
-    def conduct(self, spec: RunSpec, progress: OpenProgress) -> list[Any]:
-        """Compute what is missing; the main records that the plan asks for, in order."""
+    def conduct(self, spec: RunSpec, progress: OpenProgress, command: str) -> list[Any]:
+        """Compute what is missing; the main records that the plan asks for, in order.
+
+        The command, as the user gave it, is for the manifest.
+        """
         plan = self.plan(spec)
-        run = Run(
-            spec.folder,
-            self.name,
-            self.identity(spec),
-            self.fixed(spec),
-            self.grown(spec),
-            describe_machine(),
-        )
-        with run:
-            files = {kind: run.records(kind.FILE, kind) for kind in self.record_types}
+        entry = replace(self._entry(spec), machine=describe_machine(), command=command)
+        with Run(spec.folder, entry) as run:
+            files = {kind: run.records(kind) for kind in self.record_types}
             records = plan.keep({kind: _read(file) for kind, file in files.items()})
             for kind, file in files.items():
                 file.replace(records[kind])
@@ -195,16 +193,14 @@ class Experiment(DataOptions, UnitOptions, ABC):
     def read(self, spec: RunSpec) -> list[Any]:
         """The main records that the plan asks for, as far as they are there."""
         main, wanted = self.record_types[0], set(self.plan(spec).keys())
-        file = RecordFile(spec.folder / main.FILE, main)
-        return [record for record in file.read() if record.key in wanted]
+        manifest = merge_entry(spec.folder, self._entry(spec))
+        records = open_records(spec.folder, manifest, main).read()
+        return [record for record in records if record.key in wanted]
 
     def look_ahead(self, spec: RunSpec) -> Outlook:
         """What `conduct` would do and take."""
-        plan, identity = self.plan(spec), self.identity(spec)
-        manifest = read_manifest(spec.folder)
-        if manifest:
-            check_same_run(spec.folder, manifest, identity, self.name, self.fixed(spec))
-        records = {kind: RecordFile(spec.folder / kind.FILE, kind).read() for kind in self.record_types}
+        plan, manifest = self.plan(spec), merge_entry(spec.folder, self._entry(spec))
+        records = {kind: open_records(spec.folder, manifest, kind).read() for kind in self.record_types}
         missing = plan.missing(plan.keep(records), self._posteriors(spec))
         recorded = {record.key for record in records[self.record_types[0]]}
         seconds, speed = estimate_seconds(map(plan.problem, missing), self.settings.precision)
@@ -237,6 +233,9 @@ class Experiment(DataOptions, UnitOptions, ABC):
 
         share = spec.share
         require_room(sizes[-1], spec.data.n_inputs, share.chunk, share.jobs, peak_bytes)
+
+    def _entry(self, spec: RunSpec) -> Entry:
+        return Entry(self.name, self.identity(spec), self.fixed(spec), self.grown(spec))
 
     def _posteriors(self, spec: RunSpec) -> PosteriorStore:
         return PosteriorStore(spec.folder, self.identity(spec), spec.posteriors_shape)

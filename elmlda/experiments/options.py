@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,19 @@ def select(options: Any, wanted: type[Any]) -> dict[str, Any]:
     return {
         field.name: getattr(options, field.name) for field in fields(options) if field.name in names
     }
+
+
+def spell_call(experiment: Any, folder: Path, share: Any) -> str:
+    """The Python call that conducts the experiment: whatever is not the default."""
+    arguments = ", ".join([repr(str(folder)), *_changed(share)])
+    return f"{type(experiment).__name__}({', '.join(_changed(experiment))}).run({arguments})"
+
+
+def _changed(options: Any) -> Iterator[str]:
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value != field.default:
+            yield f"{field.name}={(str(value) if isinstance(value, Path) else value)!r}"
 
 
 def read_numbers(numbers: str | int | Iterable[int]) -> tuple[int, ...]:

@@ -14,6 +14,8 @@ class PairRecord:
     """One row of pairs.csv: test errors of two networks' mean posteriors."""
 
     FILE: ClassVar[str] = "pairs.csv"
+    EXPERIMENT: ClassVar[str] = "ensemble"
+    FIXED: ClassVar[tuple[str, ...]] = ("n", "n_hidden")
     pair: int
     first: int
     """Network 2·pair of the run."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from elmlda.experiments.experiment import Experiment, as_table
+from elmlda.experiments.options import spell_call
 from elmlda.experiments.outlook import Outlook
 from elmlda.experiments.progress import OpenProgress, choose_progress
 from elmlda.experiments.run_spec import RunSpec, Share
@@ -65,10 +66,11 @@ class Study(ABC):
         import pandas as pd
 
         share, bar = Share(jobs, threads, chunk, cluster), choose_progress(progress)
+        command = spell_call(self, Path(folder or self.default_folder), share)
         tables = []
 
         def conduct(part: Part) -> Sequence[Any]:
-            return part.experiment.conduct(part.bind(share), bar)
+            return part.experiment.conduct(part.bind(share), bar, command)
 
         for part, records in self.visit(folder, conduct):
             table = as_table(part.experiment.record_types[0], records or ())

@@ -39,6 +39,8 @@ class SweepRecord:
     """One row of sweep.csv: both methods' test errors at one hidden size of one network."""
 
     FILE: ClassVar[str] = "sweep.csv"
+    EXPERIMENT: ClassVar[str] = "sweep"
+    FIXED: ClassVar[tuple[str, ...]] = ()
     repeat: int
     fanout: float
     """Hidden units for each input; not whole if the sizes were given as hidden units."""

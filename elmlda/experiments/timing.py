@@ -38,6 +38,8 @@ class TimingRecord:
     """One row of timing.csv: a network trained on all training samples, tested on all test samples."""
 
     FILE: ClassVar[str] = "timing.csv"
+    EXPERIMENT: ClassVar[str] = "timing"
+    FIXED: ClassVar[tuple[str, ...]] = ("threads", "chunk")
     repeat: int
     fanout: int
     n_hidden: int

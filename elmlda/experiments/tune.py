@@ -37,6 +37,8 @@ class TuneRecord:
     """One row of tune.csv: both methods' errors on the held-out samples with one setting."""
 
     FILE: ClassVar[str] = "tune.csv"
+    EXPERIMENT: ClassVar[str] = "tune"
+    FIXED: ClassVar[tuple[str, ...]] = ("n_hidden", "validation")
     repeat: int
     fanout: float
     n_hidden: int

@@ -23,8 +23,13 @@ from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
 from elmlda.runs.manifest import read_manifest
-from elmlda.runs.records import RecordFile, unique
+from elmlda.runs.records import open_records, unique
 
+RECORD_TYPES: tuple[type[Any], ...] = (
+    SweepRecord, EnsembleRecord, MistakeRecord, PairRecord, TimingRecord, CompareRecord, TuneRecord,
+    CalibrationRecord,
+)  # fmt: skip
+"""In the order of the fields of `RunRecords`."""
 INDEPENDENT = "independent"
 """Inside a run's folder: that of the same sweep in the independent design."""
 
@@ -141,21 +146,14 @@ def find_run(folder: Path) -> RunRecords | None:
     return RunRecords(
         folder,
         manifest,
-        _read(folder, SweepRecord),
-        _read(folder, EnsembleRecord),
-        _read(folder, MistakeRecord),
-        _read(folder, PairRecord),
-        _read(folder, TimingRecord),
-        _read(folder, CompareRecord),
-        _read(folder, TuneRecord),
-        _read(folder, CalibrationRecord),
+        *(_read(folder, manifest, record_type) for record_type in RECORD_TYPES),
     )
 
 
-def _read(folder: Path, record_type: type[Any]) -> list[Any]:
+def _read(folder: Path, manifest: Mapping[str, Any], record_type: type[Any]) -> list[Any]:
     """Records in order; a doubled one is an error, as it would count twice."""
-    path = folder / record_type.FILE
-    records = unique(RecordFile(path, record_type).read(), lambda record: record.key, path)
+    file = open_records(folder, manifest, record_type)
+    records = unique(file.read(), lambda record: record.key, file.path)
     return [records[key] for key in sorted(records)]
 
 

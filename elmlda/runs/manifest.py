@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +13,59 @@ from elmlda.errors import ElmldaError
 from elmlda.runs.files import write_atomically
 from elmlda.version import __version__
 
-SCHEMA = 2
+SCHEMA = 3
 MANIFEST = "manifest.json"
 
 
-def write_manifest(
-    folder: Path,
-    experiment: str,
-    identity: Mapping[str, Any],
-    fixed: Mapping[str, Any],
-    grown: Mapping[str, Any],
-    machine: Mapping[str, Any],
-) -> None:
-    """Write what this part of the run adds to the folder's manifest; see `elmlda.runs.run.Run`."""
-    old = read_manifest(folder)
-    records = sorted(folder.glob("*.csv"))
-    if old is None and records:
-        raise ElmldaError(
-            f"{records[0]} is there without {MANIFEST}, so nobody knows how it was made.",
-            "Restore that file, or use another {out} for a new run.",
-            out=None,
-        )
-    if old is not None:
-        check_same_run(folder, old, identity, experiment, fixed)
-    fresh = {"schema": SCHEMA, "elmlda": __version__, "run": identity}
-    new = dict(old if old and old["run"] == identity else fresh)
-    experiments = new.get("experiments", {})
-    try:
-        plan = _grow(experiments.get(experiment, {}), grown)
-    except TypeError as error:
-        raise _not_a_manifest(folder / MANIFEST, error) from error
-    new["experiments"] = {**experiments, experiment: {**plan, **fixed}}
-    machines = new.get("machines", [])
-    new["machines"] = machines if machine in machines else [*machines, machine]
-    if new != old:
-        new["schema"] = SCHEMA
+@dataclass(frozen=True)
+class Entry:
+    """What a command adds to a run's manifest, or must find there."""
+
+    experiment: str
+    identity: Mapping[str, Any]
+    """What makes the run's networks what they are: must equal the folder's."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """The experiment's own settings that must equal the folder's too."""
+    extent: Mapping[str, Any] = field(default_factory=dict)
+    """What may grow when a run goes on (the number of repeats, the list of sizes)."""
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    """Where this part of the run is computed."""
+    command: str = ""
+    """As it was typed, or the Python call."""
+
+
+def write_manifest(folder: Path, entry: Entry) -> dict[str, Any]:
+    """Add the entry to the folder's manifest, which is returned."""
+    new = merge_entry(folder, entry)
+    if new != read_manifest(folder):
         signed = {**new, "sha256": _sha256(new)}
         content = json.dumps(signed, indent=2, ensure_ascii=False) + "\n"
         write_atomically(folder / MANIFEST, content.encode())
+    return new
+
+
+def merge_entry(folder: Path, entry: Entry) -> dict[str, Any]:
+    """The folder's manifest with the entry added; the manifest of another run is refused."""
+    entry = Entry(**as_json(vars(entry)))
+    old = read_manifest(folder)
+    _require_same_run(folder, old, entry)
+    fresh = {"schema": SCHEMA, "elmlda": __version__, "run": entry.identity}
+    new = dict(old if old and old["run"] == entry.identity else fresh)
+    experiments = new.get("experiments", {})
+    try:
+        section = _grow(experiments.get(entry.experiment, {}), entry.extent)
+    except TypeError as error:
+        raise _not_a_manifest(folder / MANIFEST, error) from error
+    return {
+        **new,
+        "experiments": {**experiments, entry.experiment: {**section, **entry.fixed}},
+        "commands": _with(new.get("commands", []), entry.command),
+        "machines": _with(new.get("machines", []), entry.machine),
+    }
+
+
+def _with(known: list[Any], value: Any) -> list[Any]:
+    return known if value in known or not value else [*known, value]
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -60,8 +76,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         schema, sha256 = manifest["schema"], manifest.pop("sha256", None)
         if schema != SCHEMA:
             raise ElmldaError(
-                f"{path}: schema {schema!r:.40}, this elmlda writes schema {SCHEMA}.",
-                "Use another {out} for a new run.",
+                f"{path}: schema {schema!r:.40}, this elmlda reads and writes schema {SCHEMA}.",
+                "Continue it with the version that made it, or use another {out} for a new run.",
                 out=None,
             )
         if sha256 != _sha256(manifest):
@@ -76,15 +92,16 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def _require_sections(manifest: dict[str, Any]) -> None:
     """Refuse what is not what a manifest has: other keys, or other kinds of values."""
-    if manifest.keys() != {"schema", "elmlda", "run", "experiments", "machines"}:
+    if manifest.keys() != {"schema", "elmlda", "run", "experiments", "commands", "machines"}:
         raise KeyError(", ".join(manifest))
-    experiments = manifest["experiments"]
-    if not all(isinstance(part, dict) for part in (manifest["run"], experiments)):
-        raise TypeError("sections are missing")
-    if not all(isinstance(part, dict) for part in experiments.values()):
-        raise TypeError("sections are missing")
-    if not isinstance(manifest["machines"], list):
-        raise TypeError("machines are missing")
+    experiments, commands, machines = (manifest[key] for key in ("experiments", "commands", "machines"))
+    for section in (manifest["run"], experiments, *experiments.values(), *machines):
+        if not isinstance(section, dict):
+            raise TypeError("sections are missing")
+    if not (isinstance(machines, list) and isinstance(commands, list)):
+        raise TypeError("machines or commands are missing")
+    if not all(isinstance(command, str) for command in commands):
+        raise TypeError("a command is not text")
 
 
 def _sha256(manifest: Mapping[str, Any]) -> str:
@@ -99,22 +116,24 @@ def _not_a_manifest(path: Path, error: Exception) -> ElmldaError:
     )
 
 
-def check_same_run(
-    folder: Path,
-    manifest: Mapping[str, Any],
-    identity: Mapping[str, Any],
-    experiment: str,
-    fixed: Mapping[str, Any],
-) -> None:
+def _require_same_run(folder: Path, manifest: Mapping[str, Any] | None, entry: Entry) -> None:
     """Refuse to go on with a run of another configuration, naming the settings that differ.
 
     A folder without records (its run failed at once, say) may be made anew.
     """
-    if not any(folder.glob("*.csv")):
+    records = sorted(folder.glob("*.csv"))
+    if not records:
         return
-    recorded = manifest["experiments"].get(experiment, fixed)
+    if manifest is None:
+        raise ElmldaError(
+            f"{records[0]} is there without {MANIFEST}, so nobody knows how it was made.",
+            "Restore that file, or use another {out} for a new run.",
+            out=None,
+        )
+    fixed = entry.fixed
+    recorded = manifest["experiments"].get(entry.experiment, fixed)
     made = {**manifest["run"], **{key: recorded.get(key) for key in fixed}}
-    asked = as_json({**identity, **fixed})
+    asked = {**entry.identity, **fixed}
     differing = [key for key in {**made, **asked} if made.get(key) != asked.get(key)]
     if "sha256" in differing:
         was, now = made.get("sha256") or {}, asked.get("sha256") or {}

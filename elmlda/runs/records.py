@@ -1,6 +1,6 @@
-"""CSV files of records, each line with a checksum of its own.
+"""CSV files of records, each line with a checksum that covers the line and the run's identity.
 
-What a disk or an editor has changed is refused instead of being counted.
+A line that a disk or an editor has changed, or that belongs to another run, is refused and not counted.
 
 A record is on disk, flushed and synced, before `append` returns. A torn last line (the process was
 killed, the power failed) is dropped when the run goes on.
@@ -12,19 +12,49 @@ import csv
 import dataclasses
 import errno
 import io
+import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_type_hints
 
 from elmlda.errors import ElmldaError
 from elmlda.runs.files import explain_refusal, open_no_link, sync_folder, write_atomically
 
 CHECK = "crc32"
-"""The last column of records: of the line's text before it."""
+"""The last column: CRC-32 of the run's identity, followed by the line's text before this column."""
+
+
+class AnyRecord(Protocol):
+    """A row of one of a run's files: a frozen dataclass."""
+
+    FILE: ClassVar[str]
+    EXPERIMENT: ClassVar[str]
+    """Which writes it; its section of the manifest."""
+    FIXED: ClassVar[tuple[str, ...]]
+    """Settings of that section that every record of the file depends on."""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What it is a record of: tells it from the file's others."""
+
 
 Record = TypeVar("Record")
+
+
+def open_records(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    record_type: type[Record],
+    refuse: Callable[[], None] | None = None,
+) -> RecordFile[Record]:
+    """The folder's file of such records, each bound to the run that the manifest describes."""
+    kind: Any = record_type
+    section = manifest["experiments"].get(kind.EXPERIMENT, {})
+    fixed = {name: section.get(name) for name in kind.FIXED}
+    identity = json.dumps({"run": manifest["run"], "fixed": fixed}, sort_keys=True)
+    return RecordFile(folder / kind.FILE, record_type, identity, refuse)
 
 
 class RecordFile(Generic[Record]):
@@ -32,14 +62,20 @@ class RecordFile(Generic[Record]):
 
     Parameters
     ----------
+    identity : of the run; records of another one are refused
     refuse : called before the file is written, to raise an error if it must not be
     """
 
     def __init__(
-        self, path: Path, record_type: type[Record], refuse: Callable[[], None] | None = None
+        self,
+        path: Path,
+        record_type: type[Record],
+        identity: str,
+        refuse: Callable[[], None] | None = None,
     ) -> None:
         self.path = path
         self._type = record_type
+        self._identity_crc = zlib.crc32(identity.encode())
         self._refuse = refuse or (lambda: None)
         self._n_bytes: int | None = None  # as it was left here; None: nobody has looked yet
         hints = get_type_hints(record_type)
@@ -140,7 +176,10 @@ class RecordFile(Generic[Record]):
 
     def _format(self, record: Record) -> str:
         text = self._format_values(record)
-        return f"{text},{_crc32(text)}"
+        return f"{text},{self._check(text)}"
+
+    def _check(self, text: str) -> str:
+        return f"{zlib.crc32(text.encode(), self._identity_crc):08x}"
 
     def _format_values(self, record: Record) -> str:
         out = io.StringIO()
@@ -152,8 +191,10 @@ class RecordFile(Generic[Record]):
 
     def _parse_checked(self, number: int, line: str) -> Record:
         text, _, check = line.rpartition(",")
-        if check != _crc32(text):
-            raise self._not_a_record(number, line, "its check does not fit: it was damaged or edited")
+        if check != self._check(text):
+            raise self._not_a_record(
+                number, line, "its check does not fit: a record of another run, or damaged or edited"
+            )
         return self._parse(number, text)
 
     def _parse(self, number: int, line: str) -> Record:
@@ -189,7 +230,3 @@ def unique(records: Iterable[Record], key: Callable[[Record], Any], path: Path) 
             )
         found[name], lines[name] = record, line
     return found
-
-
-def _crc32(text: str) -> str:
-    return f"{zlib.crc32(text.encode()):08x}"

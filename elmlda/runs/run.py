@@ -11,40 +11,19 @@ from typing import IO, Any, Self, TypeVar
 
 from elmlda.errors import ElmldaError
 from elmlda.runs.files import LOCK, explain_refusal, find_left_overs, lock_folder, sync_folder
-from elmlda.runs.manifest import as_json, write_manifest
-from elmlda.runs.records import RecordFile
+from elmlda.runs.manifest import Entry, write_manifest
+from elmlda.runs.records import RecordFile, open_records
 
 Record = TypeVar("Record")
 
 
 class Run:
-    """A run's folder, held by one process for writing.
+    """A run's folder, held by one process for writing; it is made if it does not exist."""
 
-    Parameters
-    ----------
-    folder : made if it does not exist
-    experiment : name of the manifest's section for `grown`
-    identity : what makes the run's networks what they are: must equal the folder's
-    fixed : the experiment's own settings that must equal the folder's too
-    grown : what may grow when a run goes on (the number of repeats, the list of sizes)
-    machine : where this part of the run is computed, for the manifest
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        experiment: str,
-        identity: Mapping[str, Any],
-        fixed: Mapping[str, Any],
-        grown: Mapping[str, Any],
-        machine: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, folder: Path, entry: Entry) -> None:
         self.folder = folder
-        self._experiment = experiment
-        self._identity = as_json(identity)
-        self._fixed = as_json(fixed)
-        self._grown = as_json(grown)
-        self._machine = as_json(machine)
+        self._entry = entry
+        self._manifest: Mapping[str, Any] = {}
         self._lock: IO[str] | None = None
 
     def __enter__(self) -> Self:
@@ -56,9 +35,7 @@ class Run:
             with explain_refusal(self.folder):
                 for left_over in find_left_overs(self.folder):
                     left_over.unlink()
-            write_manifest(
-                self.folder, self._experiment, self._identity, self._fixed, self._grown, self._machine
-            )
+            self._manifest = write_manifest(self.folder, self._entry)
         except BaseException:
             self._lock.close()
             raise
@@ -73,9 +50,9 @@ class Run:
         if self._lock:
             self._lock.close()
 
-    def records(self, name: str, record_type: type[Record]) -> RecordFile[Record]:
+    def records(self, record_type: type[Record]) -> RecordFile[Record]:
         """The folder's file of such records, ready to be added to."""
-        file = RecordFile(self.folder / name, record_type, self._refuse_if_replaced)
+        file = open_records(self.folder, self._manifest, record_type, self._refuse_if_replaced)
         file.repair()
         return file
 

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from command_line import read_records
 from made_up import make_run, sweep_records
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
@@ -14,7 +15,6 @@ from elmlda.experiments.tune import TuneRecord, choose
 from elmlda.networks.model_file import read_model
 from elmlda.networks.train import run_network
 from elmlda.reports.study import read_study, write_study
-from elmlda.runs.records import RecordFile
 from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
 
 SHAPED = INPUT_WEIGHTS[1:]
@@ -39,7 +39,7 @@ def tune(invoke, clouds, tmp_path):
         words = "--data-dir", data, "--input-weights", scheme, "--hidden", 30, "--out", folder
         result = invoke("tune", *words, "--min-field", 2, *more)
         assert result.exit_code == 0, result.output
-        return RecordFile(tmp_path / folder / "tune.csv", TuneRecord).read(), result.stdout
+        return read_records(tmp_path / folder, TuneRecord), result.stdout
 
     return run
 
@@ -297,7 +297,7 @@ def test_the_study_tunes_sweeps_and_combines(study, tmp_path):
     folder = tmp_path / "results/shaped"
     choices = {}
     for scheme in INPUT_WEIGHTS:
-        choices[scheme] = choose(RecordFile(folder / "tune" / scheme / "tune.csv", TuneRecord).read())
+        choices[scheme] = choose(read_records(folder / "tune" / scheme, TuneRecord))
         run = json.loads((folder / scheme / "manifest.json").read_text())["run"]
         size = run["weight_range" if scheme == "uniform" else "weight_norm"]
         assert (size, run["ridge"]) == (choices[scheme].weight_size, choices[scheme].ridge)

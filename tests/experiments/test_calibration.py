@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.metrics
+from command_line import read_records
 from plans import work_of
 
 from elmlda import Calibration
@@ -32,11 +33,11 @@ CALIBRATION = "calibration", "--fanout", "1-3", "--n", "1,2,4", "--repeats", "2"
 def read(tmp_path):
     """The records in a folder, by (n_hidden, size, group)."""
 
-    def read_records(out="run"):
-        records = RecordFile(tmp_path / out / "calibration.csv", CalibrationRecord).read()
+    def read_by_key(out="run"):
+        records = read_records(tmp_path / out, CalibrationRecord)
         return {record.key: record for record in records}
 
-    return read_records
+    return read_by_key
 
 
 @pytest.fixture
@@ -224,7 +225,7 @@ RECORD = CalibrationRecord(
 
 
 def test_a_record_comes_back_from_its_file(tmp_path):
-    file = RecordFile(tmp_path / "calibration.csv", CalibrationRecord)
+    file = RecordFile(tmp_path / "calibration.csv", CalibrationRecord, "")
     file.append([RECORD, replace(RECORD, group=1)])
     assert file.read() == [RECORD, replace(RECORD, group=1)]
     assert RECORD.key == Group(9, 2, 0)

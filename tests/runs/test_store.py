@@ -12,6 +12,7 @@ import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from checks import add_checks, sign
 from refusals import refusal_of
 
 from elmlda.runs.files import LOCK, write_atomically
-from elmlda.runs.manifest import MANIFEST, read_manifest
+from elmlda.runs.manifest import MANIFEST, Entry, read_manifest
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
 from elmlda.runs.records import RecordFile, unique
 from elmlda.runs.run import Run
@@ -27,27 +28,31 @@ from elmlda.runs.run import Run
 
 @dataclass(frozen=True)
 class Row:
+    FILE: ClassVar[str] = "rows.csv"
+    EXPERIMENT: ClassVar[str] = "sweep"
+    FIXED: ClassVar[tuple[str, ...]] = ("n",)
     repeat: int
     share: float
     label: str
 
 
 ROWS = [Row(0, 0.5, "mixed"), Row(1, 0.25, "double"), Row(2, 1e-7, "a, b"), Row(10, 123456.0, '"c"')]
+IDENTITY = '{"fixed": {"n": null}, "run": {"ridge": 0.0, "seed": 1}}'
 CONTENT = (
-    b"repeat,share,label,crc32\n0,0.5,mixed,714fee9e\n1,0.25,double,1f8c29c7\n"
-    b'2,1e-07,"a, b",b17bee98\n10,123456,"""c""",558cd85a\n'
+    b"repeat,share,label,crc32\n0,0.5,mixed,ae6334ad\n1,0.25,double,8de1a811\n"
+    b'2,1e-07,"a, b",de59f4f8\n10,123456,"""c""",7816a82a\n'
 )
 
 
 @pytest.fixture
 def file(tmp_path):
-    return RecordFile(tmp_path / "rows.csv", Row)
+    return RecordFile(tmp_path / "rows.csv", Row, IDENTITY)
 
 
-def open_run(folder, experiment="sweep", identity=None, fixed=None, grown=None, machine=None):
+def open_run(folder, experiment="sweep", identity=None, command="elmlda sweep", **settings):
     identity = {"seed": 1, "ridge": 0.0} if identity is None else identity
-    machine = {"cpu": "one"} if machine is None else machine
-    return Run(folder, experiment, identity, fixed or {}, grown or {}, machine)
+    settings = {"machine": {"cpu": "one"}, **settings}
+    return Run(folder, Entry(experiment, identity, command=command, **settings))
 
 
 def enter(run):
@@ -118,10 +123,10 @@ def test_a_torn_line_is_dropped_and_the_file_goes_on(tmp_path, cut):
     enter(open_run(tmp_path))
     path.write_bytes(CONTENT[:cut])
     whole = ROWS[: max(0, CONTENT[:cut].count(b"\n") - 1)]
-    assert RecordFile(path, Row).read() == whole
+    assert RecordFile(path, Row, IDENTITY).read() == whole
     assert path.read_bytes() == CONTENT[:cut], "reading does not touch the file"
     with open_run(tmp_path) as run:
-        file = run.records("rows.csv", Row)
+        file = run.records(Row)
         assert file.read() == whole
         file.append(ROWS[len(whole) :])
     assert path.read_bytes() == CONTENT
@@ -181,12 +186,49 @@ def test_a_changed_digit_is_found(file):
             changed = bytearray(CONTENT)
             changed[at] = ord("1") if byte == ord("0") else byte - 1
             file.path.write_bytes(changed)
-            assert "its check does not fit: it was damaged or edited" in refusal_of(file.read)
+            assert (
+                "its check does not fit: a record of another run, or damaged or edited"
+                in refusal_of(file.read)
+            )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"identity": {"seed": 2, "ridge": 0.0}},
+        {"identity": {"seed": 1, "ridge": 0.0, "sha256": {"train": "ab"}}},
+        {"fixed": {"n": 20}},
+    ],
+)
+def test_a_record_of_another_run_is_refused(tmp_path, other):
+    """A whole file that was copied, and one line of another run among the run's own."""
+    for folder, settings in (("ours", {}), ("other", other)):
+        with open_run(tmp_path / folder, **settings) as run:
+            run.records(Row).append(ROWS)
+    ours, theirs = ((tmp_path / folder / "rows.csv").read_bytes() for folder in ("ours", "other"))
+    joined = ours + theirs.splitlines(keepends=True)[2]
+    for content, line in ((theirs, 2), (joined, 6)):
+        (tmp_path / "ours/rows.csv").write_bytes(content)
+        with open_run(tmp_path / "ours") as run:
+            message = refusal_of(run.records(Row).read)
+        assert message.startswith(f"{tmp_path / 'ours/rows.csv'}, line {line}: ")
+        assert "a record of another run, or damaged" in message
+
+
+def test_records_of_the_same_run_in_two_folders_may_be_joined(tmp_path):
+    for folder, rows in (("one", ROWS[:2]), ("two", ROWS[2:])):
+        with open_run(tmp_path / folder) as run:
+            run.records(Row).append(rows)
+    two = (tmp_path / "two/rows.csv").read_bytes()
+    with (tmp_path / "one/rows.csv").open("ab") as file:
+        file.write(two.partition(b"\n")[2])
+    with open_run(tmp_path / "one") as run:
+        assert run.records(Row).read() == ROWS
 
 
 @pytest.mark.parametrize("line", ["1_0,0.5,mixed", " 1,0.5,mixed", "1,0.50,mixed", "1,5e-1,mixed"])
 def test_a_line_that_elmlda_would_not_write(file, line):
-    file.path.write_bytes(add_checks(f"repeat,share,label\n{line}\n".encode()))
+    file.path.write_bytes(add_checks(f"repeat,share,label\n{line}\n".encode(), IDENTITY))
     assert "not written as elmlda writes" in refusal_of(file.read)
 
 
@@ -202,7 +244,7 @@ def test_a_line_that_elmlda_would_not_write(file, line):
     ],
 )
 def test_a_line_with_a_check_that_fits_is_not_trusted_for_that(file, line, why):
-    check = f"{zlib.crc32(line.encode()):08x}"
+    check = f"{zlib.crc32((IDENTITY + line).encode()):08x}"
     file.path.write_text(f"repeat,share,label,crc32\n{line},{check}\n", encoding="utf-8")
     message = refusal_of(file.read)
     assert message.startswith(f"{file.path}, line 2: ")
@@ -358,33 +400,40 @@ def test_the_manifest_says_what_the_run_is(tmp_path):
     folder = tmp_path / "some" / "where"
     assert read_manifest(folder) is None
     identity, fixed = {"seed": 1, "sha256": {"train": "ab"}}, {"n": 20}
-    enter(open_run(folder, "ensemble", identity, fixed, {"repeats": 3}))
+    enter(open_run(folder, "ensemble", identity, fixed=fixed, extent={"repeats": 3}))
     written = manifest(folder)
     assert len(written.pop("sha256")) == 64
     assert written == read_manifest(folder)
-    assert written["schema"] == 2
+    assert written["schema"] == 3
     assert written["run"] == identity
     assert written["experiments"] == {"ensemble": {"n": 20, "repeats": 3}}
     assert written["machines"] == [{"cpu": "one"}]
+    assert written["commands"] == ["elmlda sweep"]
     assert hidden_files(folder) == [LOCK]
 
 
 def test_the_same_run_leaves_the_manifest_alone(tmp_path):
-    enter(open_run(tmp_path, identity={"values": (1, 2)}, grown={"sizes": (3, 4)}))
+    enter(open_run(tmp_path, identity={"values": (1, 2)}, extent={"sizes": (3, 4)}))
     before = (tmp_path / MANIFEST).stat()
-    enter(open_run(tmp_path, identity={"values": (1, 2)}, grown={"sizes": (3, 4)}))
+    enter(open_run(tmp_path, identity={"values": (1, 2)}, extent={"sizes": (3, 4)}))
     assert (tmp_path / MANIFEST).stat().st_ino == before.st_ino
 
 
 def test_repeats_and_sizes_grow(tmp_path):
     for repeats, sizes in ((5, [4, 8]), (7, [2, 8]), (3, [2])):
-        enter(open_run(tmp_path, grown={"repeats": repeats, "sizes": sizes}))
+        enter(open_run(tmp_path, extent={"repeats": repeats, "sizes": sizes}))
     assert manifest(tmp_path)["experiments"] == {"sweep": {"repeats": 7, "sizes": [2, 4, 8]}}
+
+
+def test_commands_are_listed_once_in_their_order(tmp_path):
+    for command in ("elmlda sweep", "elmlda sweep --repeats 3", "elmlda sweep", ""):
+        enter(open_run(tmp_path, command=command))
+    assert manifest(tmp_path)["commands"] == ["elmlda sweep", "elmlda sweep --repeats 3"]
 
 
 def test_experiments_and_machines_are_added(tmp_path):
     for experiment, cpu in (("sweep", "one"), ("ensemble", "two"), ("sweep", "one")):
-        enter(open_run(tmp_path, experiment, grown={"repeats": 2}, machine={"cpu": cpu}))
+        enter(open_run(tmp_path, experiment, extent={"repeats": 2}, machine={"cpu": cpu}))
     assert manifest(tmp_path)["experiments"] == {"sweep": {"repeats": 2}, "ensemble": {"repeats": 2}}
     assert manifest(tmp_path)["machines"] == [{"cpu": "one"}, {"cpu": "two"}]
 
@@ -419,8 +468,8 @@ def test_an_experiments_own_settings_must_agree(tmp_path):
 
 def sound_but_for(**sections):
     """A manifest whose checksum fits, with sections that are not what they should be."""
-    sound = {"run": {"seed": 1, "ridge": 0.0}, "machines": [], "experiments": {}}
-    content = json.dumps({"schema": 2, "elmlda": "0.1.0", **sound, **sections})
+    sound = {"run": {"seed": 1, "ridge": 0.0}, "machines": [], "commands": [], "experiments": {}}
+    content = json.dumps({"schema": 3, "elmlda": "0.1.0", **sound, **sections})
     return pytest.param(sign(content), id=json.dumps(sections))
 
 
@@ -428,14 +477,17 @@ def sound_but_for(**sections):
     "content",
     [
         b"",
-        b'{"schema": 2, "run": {',
+        b'{"schema": 3, "run": {',
         b"\xff\xfe",
         b"[]",
         b"7",
         b"{}",
-        sign(b'{"schema": 2, "run": {}, "machines": []}'),
+        sign(b'{"schema": 3, "run": {}, "machines": []}'),
         sound_but_for(run=[]),
         sound_but_for(machines={}),
+        sound_but_for(machines=["one"]),
+        sound_but_for(commands="elmlda sweep"),
+        sound_but_for(commands=[3]),
         sound_but_for(experiments=3),
         sound_but_for(experiments={"sweep": 3}),
         sound_but_for(experiments={"sweep": {"repeats": "x"}}),
@@ -443,7 +495,7 @@ def sound_but_for(**sections):
 )
 def test_what_is_no_manifest_is_refused(tmp_path, content):
     (tmp_path / MANIFEST).write_bytes(content)
-    message = refusal_of(enter, open_run(tmp_path, grown={"repeats": 3}))
+    message = refusal_of(enter, open_run(tmp_path, extent={"repeats": 3}))
     assert message.startswith(f"{tmp_path / MANIFEST}: not a manifest that elmlda wrote")
     assert message.lower().endswith("use another folder for a new run.")
     assert (tmp_path / MANIFEST).read_bytes() == content
@@ -451,11 +503,11 @@ def test_what_is_no_manifest_is_refused(tmp_path, content):
 
 def test_another_schema_is_refused(tmp_path):
     enter(open_run(tmp_path))
-    for schema in (1, 99):
+    for schema in (2, 99):
         (tmp_path / MANIFEST).write_text(json.dumps({**manifest(tmp_path), "schema": schema}))
         message = refusal_of(enter, open_run(tmp_path))
         assert message.startswith(
-            f"{tmp_path / MANIFEST}: schema {schema}, this elmlda writes schema 2."
+            f"{tmp_path / MANIFEST}: schema {schema}, this elmlda reads and writes schema 3."
         )
 
 
@@ -479,17 +531,17 @@ def test_a_changed_manifest_is_refused(tmp_path, old, new):
 def test_records_without_a_manifest_are_refused(tmp_path):
     """Else they would count as records of whatever is asked for now."""
     with open_run(tmp_path) as run:
-        run.records("sweep.csv", Row).append(ROWS)
+        run.records(Row).append(ROWS)
     (tmp_path / MANIFEST).unlink()
-    assert "sweep.csv" in refusal_of(enter, open_run(tmp_path, identity={"seed": 2}))
+    assert "rows.csv" in refusal_of(enter, open_run(tmp_path, identity={"seed": 2}))
 
 
 def test_records_without_a_manifest_are_refused_by_every_experiment(tmp_path):
     """Else the first one makes a manifest that the other's records then seem to belong to."""
     with open_run(tmp_path) as run:
-        run.records("sweep.csv", Row).append(ROWS)
+        run.records(Row).append(ROWS)
     (tmp_path / MANIFEST).unlink()
-    assert "sweep.csv" in refusal_of(enter, open_run(tmp_path, "ensemble", identity={"seed": 2}))
+    assert "rows.csv" in refusal_of(enter, open_run(tmp_path, "ensemble", identity={"seed": 2}))
 
 
 def test_what_a_killed_process_left_is_cleared_away(tmp_path):
@@ -503,7 +555,7 @@ def test_what_a_killed_process_left_is_cleared_away(tmp_path):
 
 def test_records_that_something_else_changes_during_the_run(tmp_path):
     with open_run(tmp_path) as run:
-        file = run.records("rows.csv", Row)
+        file = run.records(Row)
         file.append(ROWS[:2])
         content = file.path.read_bytes()
         file.path.write_bytes(content + b"more")
@@ -517,7 +569,7 @@ def test_records_that_something_else_changes_during_the_run(tmp_path):
 
 def test_a_folder_that_is_replaced_during_the_run(tmp_path):
     with open_run(tmp_path / "run") as run:
-        file = run.records("rows.csv", Row)
+        file = run.records(Row)
         (tmp_path / "run").rename(tmp_path / "moved")
         assert refusal_of(file.append, ROWS).startswith(
             f"{tmp_path / 'run' / LOCK}: removed or replaced"
@@ -535,7 +587,7 @@ def test_a_link_is_not_written_through(tmp_path, name):
 
     def run():
         with open_run(tmp_path / "run") as run:
-            run.records("rows.csv", Row).append(ROWS)
+            run.records(Row).append(ROWS)
 
     assert "a symbolic link" in refusal_of(run)
     assert not (tmp_path / "elsewhere").exists()
@@ -597,8 +649,9 @@ def test_a_folder_with_the_name_of_a_left_over_file(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
+from elmlda.runs.manifest import Entry
 from elmlda.runs.run import Run
-with Run(Path(sys.argv[1]), "sweep", {"seed": 1, "ridge": 0.0}, {}, {}, {}):
+with Run(Path(sys.argv[1]), Entry("sweep", {"seed": 1, "ridge": 0.0})):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -643,6 +696,6 @@ def test_a_folder_without_records_can_be_made_anew(tmp_path):
 
 def test_other_data_are_named_by_their_files(tmp_path):
     with open_run(tmp_path, identity={"sha256": {"train-images": "a" * 64, "t10k-images": "b"}}) as run:
-        run.records("sweep.csv", Row).append(ROWS)
+        run.records(Row).append(ROWS)
     message = refusal_of(enter, open_run(tmp_path, identity={"sha256": {"train-images": "c" * 64}}))
     assert "was made with other data (train-images, t10k-images differ)" in message

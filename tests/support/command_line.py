@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from elmlda.cli import cli
 from elmlda.machine import count_cores
+from elmlda.runs.manifest import read_manifest
+from elmlda.runs.records import open_records
 
 ELMLDA = str(Path(sys.executable).with_name("elmlda"))
 TWO_CORES = pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
@@ -35,3 +37,8 @@ def read_rows(path, without=()):
 def read_raw_manifest(folder):
     """manifest.json as it is, whether elmlda would take it or not."""
     return json.loads((Path(folder) / "manifest.json").read_bytes())
+
+
+def read_records(folder, record_type):
+    """The records of a run's file, their checks compared with the run's identity."""
+    return open_records(Path(folder), read_manifest(Path(folder)), record_type).read()

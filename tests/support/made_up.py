@@ -11,7 +11,7 @@ from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord, order_methods
-from elmlda.runs.records import RecordFile
+from elmlda.runs.records import open_records
 
 N_TEST = 10_000
 RUN = {
@@ -113,15 +113,17 @@ def timing_records(seconds):
 def make_run(folder, run=None, experiments=None, **records):
     """Write a run's folder; records by the name of their file."""
     manifest = {
-        "schema": 2,
+        "schema": 3,
         "elmlda": "0.1.0",
         "run": {**RUN, **(run or {})},
         "experiments": experiments or {},
+        "commands": ["elmlda sweep"],
         "machines": [MACHINE],
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_bytes(sign(json.dumps(manifest)))
     for name, rows in records.items():
         if rows:
-            RecordFile(folder / f"{name}.csv", type(rows[0])).append(rows)
+            assert name == type(rows[0]).FILE.removesuffix(".csv")
+            open_records(folder, manifest, type(rows[0])).append(rows)
     return folder

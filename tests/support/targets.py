@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 import numpy as np
-from checks import add_checks, sign
+from checks import add_checks, identify, sign
 from damage import REFUSALS, read_or_refuse, within
 from made_up import RUN, calibration_records, ensemble_records, sweep_records, timing_records
 from PIL import Image, ImageDraw
@@ -38,7 +38,7 @@ from elmlda.experiments.timing import TimingRecord
 from elmlda.networks.model import Model, Recipe, train_network
 from elmlda.networks.model_file import read_model, write_model
 from elmlda.ranges import LARGEST, MOST, parse_ranges
-from elmlda.runs.manifest import read_manifest
+from elmlda.runs.manifest import Entry, read_manifest
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
 from elmlda.runs.records import RecordFile
 from elmlda.runs.run import Run
@@ -305,7 +305,7 @@ RECORDS = {
 @cache
 def _records_bytes(name):
     record_type, records = RECORDS[name]
-    file = RecordFile(Path(_scratch()) / f"{name}.csv", record_type)
+    file = RecordFile(Path(_scratch()) / f"{name}.csv", record_type, "")
     if not file.path.exists():
         file.append(records)
     return file.path.read_bytes()
@@ -323,7 +323,7 @@ def _check_records(name):
     def check(content, folder):
         path = folder / "x.csv"
         path.write_bytes(content)
-        found = read_or_refuse(RecordFile(path, record_type).read)
+        found = read_or_refuse(RecordFile(path, record_type, "").read)
         assert found is None or set(found) <= set(written), "a record that was never written"
 
     return check
@@ -332,8 +332,8 @@ def _check_records(name):
 @cache
 def _manifest_bytes():
     folder = Path(_scratch()) / "run"
-    grown = {"repeats": 2, "n_hidden": [784, 1568]}
-    with Run(folder, "sweep", RUN, {}, grown, {"cpu": "Abacus 7", "cores": 2}):
+    extent, machine = {"repeats": 2, "n_hidden": [784, 1568]}, {"cpu": "Abacus 7", "cores": 2}
+    with Run(folder, Entry("sweep", RUN, {}, extent, machine, "elmlda sweep --fanout 1-2")):
         pass
     return (folder / "manifest.json").read_bytes()
 
@@ -353,7 +353,10 @@ def _unsigned_manifest():
         "timing": {"repeats": 1, "n_hidden": [784, 2352], "threads": 2, "chunk": 4000},
         "compare": {"repeats": 2, "n_hidden": [8], "rules": ["gcv", "none"], "folds": 2},
     }
-    whole = {"schema": 2, "elmlda": "0.1.0", "run": RUN, "experiments": planned, "machines": [{"a": 1}]}
+    whole = {
+        "schema": 3, "elmlda": "0.1.0", "run": RUN, "experiments": planned,
+        "commands": ["elmlda sweep"], "machines": [{"a": 1}],
+    }  # fmt: skip
     return json.dumps(whole, indent=1).encode()
 
 
@@ -374,15 +377,23 @@ def _check_report(content, folder):
 
     manifest, *records = content.split(b"\0\0")
     (folder / "manifest.json").write_bytes(sign(manifest))
-    for name, rows in zip(RECORDS, records, strict=False):
+    for (name, (record_type, _)), rows in zip(RECORDS.items(), records, strict=False):
         path = folder / f"{name}.csv"
         path.unlink(missing_ok=True)
         if rows:
-            path.write_bytes(add_checks(rows))
+            path.write_bytes(add_checks(rows, _identity(manifest, record_type)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if read_or_refuse(read_run, folder) is not None:
             read_or_refuse(write_report, folder, ("csv", "md"))
+
+
+def _identity(manifest, record_type):
+    """What the checks begin with, if the manifest is one at all."""
+    try:
+        return identify(json.loads(manifest), record_type.EXPERIMENT, record_type.FIXED)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return ""
 
 
 def _posteriors():
