@@ -6,7 +6,6 @@ the promise is compared with the file, and with the memory that is free, first.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import tokenize
@@ -15,17 +14,16 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from elmlda.datasets.content import MAX_GZIP_EXPANSION, STEP_BYTES, open_input
+from elmlda.datasets.content import MAX_GZIP_EXPANSION, HashedStream, open_input, require_memory
+from elmlda.datasets.stored import StoredArray
 from elmlda.errors import ElmldaError
-from elmlda.machine import available_memory
 
 HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 # What zipfile raises on a damaged file, and numpy on a damaged header.
@@ -41,20 +39,6 @@ DAMAGE = (
     tokenize.TokenError,
     MemoryError,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class StoredArray:
-    """An array of a file, in native byte order, with the SHA-256 of its .npy file."""
-
-    path: Path
-    key: str
-    values: NDArray[Any]
-    sha256: str
-
-    @property
-    def where(self) -> str:
-        return f"{self.path}, {self.key}"
 
 
 class Archive:
@@ -79,11 +63,12 @@ class Archive:
         with explain_damage(where, ".npz"), self._archive.open(member) as stream:
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ValueError("compressed in a way that numpy does not use")
-            file = _HashedStream(stream)
+            file = HashedStream(stream)
             n_stored = min(member.compress_size, self.path.stat().st_size)
             is_packed = member.compress_type == zipfile.ZIP_DEFLATED
             n_most = min(member.file_size, n_stored * (MAX_GZIP_EXPANSION if is_packed else 1))
-            return StoredArray(self.path, key, _read_array(where, file, n_most), file.sha256)
+            values = _read_array(where, file, n_most)
+            return StoredArray(self.path, values, file.sha256, file.n_read, key)
 
 
 @contextmanager
@@ -100,7 +85,7 @@ def open_npz(path: Path) -> Iterator[Archive]:
 def read_npy(path: Path) -> NDArray[Any]:
     """Read a .npy file, as `numpy.save` writes it."""
     with open_input(path, "a .npy file") as file, explain_damage(path, ".npy"):
-        return _read_array(str(path), _HashedStream(file), os.fstat(file.fileno()).st_size)
+        return _read_array(str(path), HashedStream(file), os.fstat(file.fileno()).st_size)
 
 
 @contextmanager
@@ -113,7 +98,7 @@ def explain_damage(where: object, kind: str) -> Iterator[None]:
         raise ElmldaError(f"{where}: not a sound {kind} file: {reason}.") from error
 
 
-def _read_array(where: str, file: _HashedStream, n_most: int) -> NDArray[Any]:
+def _read_array(where: str, file: HashedStream, n_most: int) -> NDArray[Any]:
     """The array of a .npy file that has no more than so many bytes, header and all."""
     version = npy.read_magic(file)  # type: ignore[arg-type]
     if version not in HEADER_READERS:
@@ -131,45 +116,10 @@ def _read_array(where: str, file: _HashedStream, n_most: int) -> NDArray[Any]:
     n_bytes = math.prod(shape) * dtype.itemsize
     if not 0 <= n_bytes <= n_most - file.n_read:
         raise ValueError(f"its header says {n_bytes:,} bytes, which it can't have")
-    available = available_memory()
-    if available is not None and n_bytes > available:
-        raise ElmldaError(
-            f"{where}: {n_bytes:,} bytes, expected at most the {available:,} bytes of memory that "
-            "are free."
-        )
+    require_memory(where, n_bytes)
     buffer = np.empty(n_bytes, np.uint8)
     if file.fill(buffer.data) < n_bytes or file.read(1):
         raise ValueError(f"not {n_bytes:,} bytes of data as its header says")
     values: NDArray[Any] = buffer.view(dtype)
     values = values.reshape(shape[::-1]).T if is_fortran else values.reshape(shape)
     return values if dtype.isnative else values.astype(dtype.newbyteorder("="))
-
-
-class _HashedStream:
-    """A stream that counts and hashes what is read from it."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._hash = hashlib.sha256()
-        self.n_read = 0
-
-    @property
-    def sha256(self) -> str:
-        return self._hash.hexdigest()
-
-    def read(self, n_bytes: int) -> bytes:
-        content = self._stream.read(n_bytes)
-        self._hash.update(content)
-        self.n_read += len(content)
-        return content
-
-    def fill(self, buffer: memoryview) -> int:
-        """Read until the buffer is full or the stream ends; return the number of bytes read."""
-        n_filled = 0
-        while n_filled < len(buffer):
-            content = self.read(min(STEP_BYTES, len(buffer) - n_filled))
-            if not content:
-                break
-            buffer[n_filled : n_filled + len(content)] = content
-            n_filled += len(content)
-        return n_filled

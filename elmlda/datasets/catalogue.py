@@ -2,22 +2,22 @@
 
 import difflib
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 from elmlda.datasets.content import explain_reading
 from elmlda.datasets.csv_file import load_csv
 from elmlda.datasets.dataset import Dataset, FileCheck, Table
-from elmlda.datasets.download import ProgressBar
+from elmlda.datasets.download import ProgressBar, RemoteFile
 from elmlda.datasets.folds import split_table
 from elmlda.datasets.idx_folder import load_idx_folder, verify_idx_folder
 from elmlda.datasets.info import DatasetInfo
 from elmlda.datasets.npz_file import load_npz
-from elmlda.datasets.remote_sets import REMOTE_SETS, RemoteSet
-from elmlda.datasets.text_sets import TEXT_SETS
+from elmlda.datasets.remote_sets import RemoteSet, name_file
+from elmlda.datasets.text_sets import TextSet
 from elmlda.errors import ElmldaError
 
 DEFAULT_NAME = "mnist"
@@ -32,6 +32,10 @@ class Entry(Protocol):
     @property
     def info(self) -> DatasetInfo:
         """What is known of it without loading it."""
+
+    @property
+    def content_sha256(self) -> Mapping[str, str]:
+        """File or part -> SHA-256 of its content after decompression, where that is known."""
 
     def load(self) -> Dataset | Table:
         """Read it and compare it with its checksums."""
@@ -145,7 +149,7 @@ def verify_dataset(
     if is_csv(path) or path.name.endswith(".npz"):
         return _verify_file(path, label)
     entry = CATALOGUE.get(name or "")
-    return verify_idx_folder(path, getattr(entry, "content_sha256", MappingProxyType({})))
+    return verify_idx_folder(path, entry.content_sha256 if entry else {})
 
 
 def fetch_dataset(
@@ -200,7 +204,7 @@ def _find_entry(name: str | None) -> Entry:
 def _name_known(dataset: Dataset, name: str | None) -> Dataset:
     """Give a copy of one of the catalogue's sets its name, unless it has one, and its classes."""
     for entry in CATALOGUE.values():
-        if dataset.checksums == getattr(entry, "content_sha256", None):
+        if dataset.checksums == entry.content_sha256:
             return replace(
                 dataset, name=dataset.name if name else entry.info.name, classes=entry.info.classes
             )
@@ -220,32 +224,25 @@ def _verify_file(path: Path, label: str | None) -> list[FileCheck]:
     return [FileCheck(path.name, path, None, None, None, True, message)]
 
 
-MNIST_FOLDER = Path(__file__).parent / "mnist"
-# Of the content after decompression.
-MNIST_SHA256 = {
-    "train-images": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-    "train-labels": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-    "t10k-images": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-    "t10k-labels": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-}
-MNIST = EmbeddedIdxSet(
-    DatasetInfo(
-        name="mnist",
-        title="MNIST handwritten digits",
-        origin="Yann LeCun, Corinna Cortes and Christopher J. C. Burges",
-        licence="CC BY-SA 3.0",
-        citation='Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, "Gradient-based learning applied to '
-        'document recognition", Proceedings of the IEEE 86 (11), 1998, pages 2278-2324',
-        n_train=60_000,
-        n_test=10_000,
-        n_inputs=784,
-        image_shape=(28, 28),
-        classes=tuple("0123456789"),
-        where=MNIST_FOLDER,
-    ),
-    MNIST_SHA256,
-)
+def _read_catalogue() -> dict[str, Entry]:
+    with (HERE / "sets.toml").open("rb") as file:
+        return {name: _make_entry(name, about) for name, about in tomllib.load(file).items()}
 
-CATALOGUE: dict[str, Entry] = {entry.info.name: entry for entry in (MNIST, *TEXT_SETS)} | {
-    entry.known.name: entry for entry in REMOTE_SETS
-}
+
+def _make_entry(name: str, about: dict[str, Any]) -> Entry:
+    """The set that a table of sets.toml describes."""
+    known: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in about.items()
+    }
+    files, mirrors = known.pop("files"), known.pop("mirrors", None)
+    form, largest = known.pop("form", None), known.pop("largest", 1)
+    info = DatasetInfo(name=name, where=HERE / name, **known)
+    if mirrors:
+        parts = {part: RemoteFile(name_file(part), *sha256) for part, sha256 in files.items()}
+        return RemoteSet(info, mirrors, parts)
+    return TextSet(info, files, form, 1 / largest) if form else EmbeddedIdxSet(info, files)
+
+
+HERE = Path(__file__).parent
+CATALOGUE = _read_catalogue()
+MNIST_SHA256 = CATALOGUE["mnist"].content_sha256

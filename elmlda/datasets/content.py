@@ -1,4 +1,4 @@
-"""The content of a file, raw or gzip, read once, hashed on the way, and only if it has room."""
+"""Files of data: opened in one way, read once, raw or gzip, and hashed on the way."""
 
 import gzip
 import hashlib
@@ -9,9 +9,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from elmlda.errors import ElmldaError
+from elmlda.machine import available_memory
 
 GZIP_MAGIC = b"\x1f\x8b"
 # Deflate spends at least two bits on each run of 258 bytes: no gzip file expands further.
@@ -21,17 +22,13 @@ STEP_BYTES = 1 << 20
 CUT_OFF = "the file is cut off"
 
 
-class Content:
-    """The content of a file after decompression, read once and hashed on the way."""
+class HashedStream:
+    """A stream that counts and hashes what is read from it."""
 
-    def __init__(self, path: Path, file: io.BufferedReader) -> None:
-        self.path = path
-        self.n_stored = os.fstat(file.fileno()).st_size
-        self.n_read = 0
-        self.is_gzip = file.read(2) == GZIP_MAGIC
-        file.seek(0)
-        self._stream: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if self.is_gzip else file
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream  # whatever has `readinto`
         self._hash = hashlib.sha256()
+        self.n_read = 0
 
     @property
     def sha256(self) -> str:
@@ -39,7 +36,7 @@ class Content:
         return self._hash.hexdigest()
 
     def fill(self, buffer: memoryview) -> int:
-        """Read until the buffer is full or the content ends; return the number of bytes read."""
+        """Read until the buffer is full or the stream ends; return the number of bytes read."""
         n_filled = 0
         while n_filled < len(buffer):
             n_new = self._read_into(buffer[n_filled : n_filled + STEP_BYTES])
@@ -50,31 +47,36 @@ class Content:
             self.n_read += n_new
         return n_filled
 
-    def take(self, n_bytes: int) -> bytes:
-        """Read so many bytes, or fewer where the content ends."""
+    def read(self, n_bytes: int) -> bytes:
+        """Read so many bytes, or fewer where the stream ends."""
         buffer = bytearray(n_bytes)
         return bytes(buffer[: self.fill(memoryview(buffer))])
 
-    def take_all(self, n_most: int | None) -> bytes:
+    def _read_into(self, buffer: memoryview) -> int:
+        return int(self._stream.readinto(buffer))
+
+
+class Content(HashedStream):
+    """The content of a file after decompression."""
+
+    def __init__(self, path: Path, file: io.BufferedReader) -> None:
+        self.path = path
+        self.n_stored = os.fstat(file.fileno()).st_size
+        self.is_gzip = file.read(2) == GZIP_MAGIC
+        file.seek(0)
+        super().__init__(gzip.GzipFile(fileobj=file) if self.is_gzip else file)
+
+    def read_all(self, n_most: int | None = None) -> bytes:
         """Read to the end; more than `n_most` bytes are refused."""
         parts: list[bytes] = []
-        while part := self.take(STEP_BYTES):
+        while part := self.read(STEP_BYTES):
             parts.append(part)
             if n_most is not None and self.n_read > n_most:
-                unpacked = " after decompression" if self.is_gzip else ""
                 self.fail(
-                    f"more than {n_most:,} bytes{unpacked}, which is what the free memory leaves "
+                    f"more than {n_most:,} bytes{self._unpacked}, which is what the free memory leaves "
                     "room for"
                 )
         return b"".join(parts)
-
-    def _read_into(self, buffer: memoryview) -> int:
-        try:
-            return self._stream.readinto(buffer)
-        except EOFError:
-            self.fail(f"the gzip data stop after {self.n_read:,} bytes of content: {CUT_OFF}")
-        except (gzip.BadGzipFile, zlib.error) as error:
-            self.fail(f"broken gzip data: {_gzip_fault(error)}")
 
     def fail(self, what: str) -> NoReturn:
         """Raise an error that names the file."""
@@ -82,8 +84,21 @@ class Content:
 
     def fail_length(self, found: str, expected: str, verdict: str) -> NoReturn:
         """Raise an error for content of the wrong length."""
-        unpacked = " after decompression" if self.is_gzip else ""
-        self.fail(f"{found} bytes{unpacked}, expected {expected}: {verdict}")
+        self.fail(f"{found} bytes{self._unpacked}, expected {expected}: {verdict}")
+
+    @property
+    def _unpacked(self) -> str:
+        return " after decompression" if self.is_gzip else ""
+
+    def _read_into(self, buffer: memoryview) -> int:
+        try:
+            return super()._read_into(buffer)
+        except EOFError:
+            self.fail(f"the gzip data stop after {self.n_read:,} bytes of content: {CUT_OFF}")
+        except (gzip.BadGzipFile, zlib.error) as error:
+            # The file did start as gzip, so what is not gzip is what follows its end.
+            is_after = str(error).startswith("Not a gzipped file")
+            self.fail(f"broken gzip data: {'something else follows its end' if is_after else error}")
 
 
 @contextmanager
@@ -140,8 +155,19 @@ def _require_regular(path: Path, mode: int, expected: str) -> None:
         raise ElmldaError(f"{path}: a pipe or device, expected {expected}.")
 
 
-def _gzip_fault(error: Exception) -> str:
-    # The file did start as gzip, so what is not gzip is what follows its end.
-    if str(error).startswith("Not a gzipped file"):
-        return "something else follows its end"
-    return str(error)
+def require_memory(where: object, n_bytes: int, what: str = "") -> None:
+    """Refuse what would take more bytes than are free."""
+    available = available_memory()
+    if available is not None and n_bytes > available:
+        raise ElmldaError(
+            f"{where}: {n_bytes:,} bytes{what}, expected at most the {available:,} bytes of memory "
+            "that are free."
+        )
+
+
+def require_original(path: Path, found: str, expected: str | None) -> None:
+    """Refuse content that has another checksum than a known set's."""
+    if expected not in (None, found):
+        raise ElmldaError(
+            f"{path}: SHA-256 {found}, expected {expected}: the content is not the original."
+        )

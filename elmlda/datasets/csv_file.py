@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.datasets.content import open_content
+from elmlda.datasets.content import open_content, require_memory
 from elmlda.datasets.dataset import Split, Table, join_words
 from elmlda.datasets.labels import index_classes
 from elmlda.errors import ElmldaError
@@ -72,7 +72,8 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
         for value in (categories[column][0] if column in categories else (None,))
     ]
     names = [feature.name_in(file.names) for feature in features]
-    file.require_room(len(labels), len(names))
+    what = f" for {len(names):,} inputs of {len(labels):,} samples, one for each category"
+    require_memory(path, 8 * len(labels) * len(names), what)
     find_features(path, names, file.names)  # refuses names that would be ambiguous in a model
     inputs = np.empty((len(labels), len(names)))
     for i, (column, value) in enumerate(features):
@@ -221,16 +222,6 @@ class CsvFile:
             )
         return categories, indices
 
-    def require_room(self, n_samples: int, n_inputs: int) -> None:
-        """Refuse a table whose inputs, one for each category, do not fit into the free memory."""
-        needed, available = 8 * n_samples * n_inputs, available_memory()
-        if available is not None and needed > available:
-            raise ElmldaError(
-                f"{self.path}: {n_samples:,} samples with {n_inputs:,} inputs, one for each category, "
-                f"take {needed:,} bytes, expected at most the {available:,} bytes of memory that are "
-                "free. Leave columns out."
-            )
-
     def _parse_numbers(
         self, column: int, lines: Sequence[int], cells: Sequence[str]
     ) -> FloatArray | None:
@@ -294,7 +285,7 @@ def _read_text(path: Path) -> tuple[str, str]:
     """A file's text and SHA-256."""
     memory = available_memory()
     with open_content(path, "a CSV file") as content:
-        raw = content.take_all(None if memory is None else memory // BYTES_PER_BYTE)
+        raw = content.read_all(None if memory is None else memory // BYTES_PER_BYTE)
     try:
         return raw.decode("utf-8-sig"), content.sha256
     except UnicodeDecodeError as error:

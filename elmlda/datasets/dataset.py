@@ -14,26 +14,23 @@ from numpy.typing import NDArray
 from elmlda.core.input_space import InputSpace
 from elmlda.datasets.scaling import Scaling, standardise
 from elmlda.errors import ElmldaError
+from elmlda.text import printable
 
 BYTE_SCALE = 1 / 255
+LONGEST_NAME = 60
+"""Characters of a class label or column that a message shows."""
 STANDARDISED = "standardised by the training part"
 
 
 # eq=False: arrays do not compare to one truth value, so what holds them compares by identity.
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Samples and their classes.
-
-    Attributes
-    ----------
-    inputs : array, n_samples × n_inputs
-        C-contiguous: uint8 as it was stored, otherwise float32 or float64.
-    labels : int64 array, n_samples
-        Class indices, 0 to n_classes - 1.
-    """
+    """Samples and their classes."""
 
     inputs: NDArray[Any]
+    """n_samples × n_inputs, C-contiguous: uint8 as it was stored, otherwise float32 or float64."""
     labels: NDArray[np.int64]
+    """n_samples class indices, 0 to n_classes - 1."""
 
     def take(self, rows: NDArray[np.integer]) -> Split:
         """The samples with these indices, in their order."""
@@ -51,37 +48,23 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Samples that nobody has divided into a training and a test part, inputs as they are stored.
-
-    Attributes
-    ----------
-    name : str
-    samples : Split
-    classes : tuple of str
-        The label of each class index.
-    is_standardised : bool
-        Whether `divide` standardises the inputs.
-    checksums : dict
-        Logical file name -> SHA-256 of the content after decompression.
-    input_scale : float
-        As in `Dataset`, where inputs are not standardised.
-    feature_names : tuple of str or None
-        A name for each input, where they have names.
-    image_shape : (int, int) or None
-        Rows and columns of one sample, where samples are images.
-    preparation : dict
-        Choices that made the samples from the files, such as the label's column.
-    """
+    """Samples that nobody has divided into a training and a test part, inputs as they are stored."""
 
     name: str
     samples: Split
     classes: tuple[str, ...]
+    """The label of each class index."""
     is_standardised: bool
+    """Whether `divide` standardises the inputs."""
     checksums: dict[str, str]
+    """Logical file name -> SHA-256 of the content after decompression."""
     input_scale: float = 1.0
+    """As in `Dataset`, where inputs are not standardised."""
     feature_names: tuple[str, ...] | None = None
     image_shape: tuple[int, int] | None = None
+    """Rows and columns of one sample, where samples are images."""
     preparation: dict[str, str] = field(default_factory=dict)
+    """Choices that made the samples from the files, such as the label's column."""
 
     @property
     def n_samples(self) -> int:
@@ -99,23 +82,11 @@ class Table:
         return len(self.classes)
 
     def divide(self, train_rows: NDArray[np.integer], test_rows: NDArray[np.integer]) -> Dataset:
-        """Make a data set of some samples to train on and others to test on.
+        """Make a data set of some samples (their indices) to train on and others to test on.
 
-        Parameters
-        ----------
-        train_rows, test_rows : int arrays
-            Indices of samples.
-
-        Returns
-        -------
-        Dataset
-            Its inputs standardised, if they are to be, by the training rows alone. Its preparation
-            has a checksum of the rows, so that a run goes on only with the same ones.
-
-        Raises
-        ------
-        ElmldaError
-            If a class has no sample in the training part.
+        Inputs are standardised, if they are to be, by the training rows alone. The preparation has a
+        checksum of the rows, so that a run goes on only with the same ones. A class without a sample
+        in the training part is refused.
         """
         train, test = self.samples.take(train_rows), self.samples.take(test_rows)
         require_every_class(self.name, train.labels, self.classes)
@@ -136,45 +107,29 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A training part, a test part, and what they mean: ready for a network.
-
-    Attributes
-    ----------
-    name : str
-    train, test : Split
-    classes : tuple of str
-        The label of each class index.
-    image_shape : (int, int) or None
-        Rows and columns of one sample, where samples are images.
-    input_scale : float
-        Inputs are multiplied by this before the hidden layer: 1/255 for unsigned bytes unless their
-        largest is known to be another, else 1.
-    checksums : dict
-        Logical file name -> SHA-256 of the content after decompression.
-    feature_names : tuple of str or None
-        A name for each input, where they have names.
-    is_standardised : bool
-        Whether the inputs have mean 0 and variance 1 in the training part.
-    has_own_split : bool
-        Whether the two parts are the data set's own, not drawn from a `Table`.
-    preparation : dict
-        Choices that made it from its files, for a run's manifest; empty if there was none.
-    scaling : Scaling or None
-        What standardised the inputs, for samples that come later.
-    """
+    """A training part, a test part, and what they mean: ready for a network."""
 
     name: str
     train: Split
     test: Split
     classes: tuple[str, ...]
+    """The label of each class index."""
     image_shape: tuple[int, int] | None
+    """Rows and columns of one sample, where samples are images."""
     input_scale: float
+    """Inputs are multiplied by this before the hidden layer: 1/255 for bytes unless their largest is
+    known to be another, else 1."""
     checksums: dict[str, str]
+    """Logical file name -> SHA-256 of the content after decompression."""
     feature_names: tuple[str, ...] | None = None
     is_standardised: bool = False
+    """Whether the inputs have mean 0 and variance 1 in the training part."""
     has_own_split: bool = True
+    """Whether the two parts are the data set's own, not drawn from a `Table`."""
     preparation: dict[str, str] = field(default_factory=dict)
+    """Choices that made it from its files, for a run's manifest; empty if there was none."""
     scaling: Scaling | None = None
+    """What standardised the inputs, for samples that come later."""
 
     @property
     def input_space(self) -> InputSpace:
@@ -247,31 +202,20 @@ class Dataset:
 
 @dataclass(frozen=True)
 class FileCheck:
-    """What verifying one file of a data set found.
-
-    Attributes
-    ----------
-    name : str
-        The logical file name, as in `Dataset.checksums`.
-    path : Path
-    n_bytes : int or None
-        Length of the content after decompression; None if it could not be read.
-    expected_sha256 : str or None
-        None if the data set is the user's own.
-    found_sha256 : str or None
-        None if the content could not be read.
-    ok : bool
-    message : str
-        One line: what the file holds, or what is wrong with it.
-    """
+    """What verifying one file of a data set found."""
 
     name: str
+    """The logical file name, as in `Dataset.checksums`."""
     path: Path
     n_bytes: int | None
+    """Length of the content after decompression; None if it could not be read."""
     expected_sha256: str | None
+    """None if the data set is the user's own."""
     found_sha256: str | None
+    """None if the content could not be read."""
     ok: bool
     message: str
+    """One line: what the file holds, or what is wrong with it."""
 
 
 def require_every_class(
@@ -289,10 +233,15 @@ def require_every_class(
 
 def join_words(items: Iterable[object], last: str = "and") -> str:
     """List as in `1, 2 and 3`, leaving out the middle of a long list."""
-    words = [str(item) for item in items]
+    words = [printable(item, LONGEST_NAME) for item in items]
     if len(words) > 12:
         words = [*words[:10], "…", words[-1]]
     return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def quote_name(name: str) -> str:
+    """A column or value from the user's data, as messages show it."""
+    return f"'{printable(name, LONGEST_NAME)}'"
 
 
 def _hash_rows(*parts: NDArray[np.integer]) -> str:

@@ -21,8 +21,9 @@ from elmlda.datasets.content import (
     MAX_GZIP_EXPANSION,
     Content,
     open_content,
+    require_memory,
 )
-from elmlda.machine import available_memory
+from elmlda.datasets.stored import StoredArray, format_shape
 
 ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
     0x08: np.dtype(">u1"),
@@ -33,27 +34,6 @@ ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
     0x0E: np.dtype(">f8"),
 }
 TOO_LONG = "the file is too long"
-
-
-@dataclass(frozen=True, eq=False)
-class IdxFile:
-    """An IDX file that has been read whole.
-
-    Attributes
-    ----------
-    path : Path
-    values : array
-        Of the header's shape, in native byte order.
-    n_bytes : int
-        Length of the content, after decompression.
-    sha256 : str
-        Of the content, after decompression.
-    """
-
-    path: Path
-    values: NDArray[Any]
-    n_bytes: int
-    sha256: str
 
 
 def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
@@ -80,17 +60,10 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
     return read_idx_file(Path(path)).values
 
 
-def read_idx_file(path: Path) -> IdxFile:
+def read_idx_file(path: Path) -> StoredArray:
     """Read an IDX file once, hashing it on the way; raises as `read_idx` does."""
     with open_content(path, "an IDX file") as content:
         return _read_content(content)
-
-
-def format_shape(shape: tuple[int, ...]) -> str:
-    """Format as in `10000 × 28 × 28`, in one line for any rank."""
-    if len(shape) > 8:
-        return f"{format_shape(shape[:3])} × … ({len(shape)} dimensions)"
-    return " × ".join(map(str, shape))
 
 
 @dataclass(frozen=True)
@@ -116,22 +89,22 @@ class _Header:
         return f"{format_shape(self.shape)} {noun}"
 
 
-def _read_content(content: Content) -> IdxFile:
+def _read_content(content: Content) -> StoredArray:
     header = _read_header(content)
     _require_plausible_length(content, header)
     values = _allocate(content, header)
     if content.fill(values.reshape(-1).view(np.uint8).data) < values.nbytes:
         content.fail_length(f"{content.n_read:,}", header.promise, CUT_OFF)
     # Looking for one more byte also makes gzip compare its checksum.
-    if content.take(1):
+    if content.read(1):
         content.fail_length(f"more than {header.n_file_bytes:,}", header.promise, TOO_LONG)
     if not header.stored.isnative:
         values.byteswap(inplace=True)
-    return IdxFile(content.path, values, content.n_read, content.sha256)
+    return StoredArray(content.path, values, content.sha256, content.n_read)
 
 
 def _read_header(content: Content) -> _Header:
-    start = content.take(4)
+    start = content.read(4)
     if len(start) < 4:
         content.fail_length(str(len(start)), "at least 8 for an IDX header", CUT_OFF)
     if start[:2] != b"\0\0":
@@ -142,7 +115,7 @@ def _read_header(content: Content) -> _Header:
         content.fail(f"element type 0x{code:02X}, expected one of {known}")
     if rank == 0:
         content.fail("0 dimensions, expected 1 or more")
-    sizes = content.take(4 * rank)
+    sizes = content.read(4 * rank)
     if len(sizes) < 4 * rank:
         expected = f"at least {4 + 4 * rank:,} for the header of {rank} dimensions"
         content.fail_length(f"{content.n_read:,}", expected, CUT_OFF)
@@ -159,12 +132,7 @@ def _require_plausible_length(content: Content, header: _Header) -> None:
     elif n_stored != n_promised:
         verdict = CUT_OFF if n_stored < n_promised else TOO_LONG
         content.fail_length(f"{n_stored:,}", header.promise, verdict)
-    available = available_memory()
-    if available is not None and header.n_data_bytes > available:
-        content.fail(
-            f"{header.n_data_bytes:,} bytes for {header}, expected at most the {available:,} bytes "
-            "of memory that are free"
-        )
+    require_memory(content.path, header.n_data_bytes, f" for {header}")
 
 
 def _allocate(content: Content, header: _Header) -> NDArray[Any]:

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
-from numpy.typing import NDArray
-
-from elmlda.datasets.dataset import BYTE_SCALE, Dataset, FileCheck, Split, join_words
-from elmlda.datasets.idx import IdxFile, format_shape, read_idx_file
+from elmlda.datasets.content import require_original
+from elmlda.datasets.dataset import Dataset, FileCheck, join_words
+from elmlda.datasets.idx import read_idx_file
+from elmlda.datasets.stored import StoredArray, assemble_split, format_shape
 from elmlda.errors import ElmldaError
 
 PARTS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
@@ -48,7 +47,7 @@ def load_idx_folder(
     for part, path in paths.items():
         files[part] = read_idx_file(path)
         _require_sound_part(part, files[part], expected_sha256.get(part))
-    return _assemble(folder.resolve().name if name is None else name, files)
+    return assemble_split(folder.resolve().name if name is None else name, files)
 
 
 def verify_idx_folder(
@@ -72,7 +71,7 @@ def verify_idx_folder(
             files[part] = file
     if len(files) == len(PARTS):
         try:
-            _assemble(folder.name, files)
+            assemble_split(folder.name, files)
         except ElmldaError as error:
             checks.append(FileCheck("all four", folder, None, None, None, False, str(error)))
     return checks
@@ -106,7 +105,7 @@ def choose_file(folder: Path, part: str, paths: list[Path]) -> Path:
 
 def _verify_part(
     folder: Path, part: str, paths: list[Path], expected_sha256: str | None
-) -> tuple[FileCheck, IdxFile | None]:
+) -> tuple[FileCheck, StoredArray | None]:
     path, file = folder / part, None
     try:
         path = choose_file(folder, part, paths)
@@ -119,87 +118,10 @@ def _verify_part(
     return FileCheck(part, path, n_bytes, expected_sha256, sha256, ok, message), file
 
 
-def _require_sound_part(part: str, file: IdxFile, expected_sha256: str | None) -> None:
+def _require_sound_part(part: str, file: StoredArray, expected_sha256: str | None) -> None:
     """Refuse a file for what can be seen from it alone."""
-    if expected_sha256 not in (None, file.sha256):
-        raise ElmldaError(
-            f"{file.path}: SHA-256 {file.sha256}, expected {expected_sha256}: "
-            "the content is not the original."
-        )
-    shape = format_shape(file.values.shape)
-    if file.values.size == 0:
-        raise ElmldaError(f"{file.path}: {shape} values: no samples, expected at least one.")
+    require_original(file.path, file.sha256, expected_sha256)
     if part.endswith("labels"):
-        if file.values.ndim != 1 or file.values.dtype.kind not in "iu":
-            raise ElmldaError(
-                f"{file.path}: {shape} values of {file.values.dtype}, "
-                "expected labels: one dimension of integers."
-            )
-    elif file.values.dtype.kind == "f":
-        _require_finite(file)
-
-
-def _require_finite(file: IdxFile) -> None:
-    n_values = file.values.size
-    n_bad = n_values - np.count_nonzero(np.isfinite(file.values))
-    if n_bad:
-        raise ElmldaError(
-            f"{file.path}: {n_bad:,} of {n_values:,} values are NaN or infinite, "
-            "expected finite numbers."
-        )
-
-
-def _assemble(name: str, files: Mapping[str, IdxFile]) -> Dataset:
-    """Make a data set of four sound files, or say why they do not belong together."""
-    train_images, train_labels, test_images, test_labels = (files[part] for part in PARTS)
-    _require_same_length(train_images, train_labels)
-    _require_same_length(test_images, test_labels)
-    _require_same_inputs(train_images, test_images)
-    labels = np.unique(train_labels.values)
-    if len(labels) < 2:
-        raise ElmldaError(f"{train_labels.path}: all labels are {labels[0]}, expected two or more.")
-    image_shape = train_images.values.shape[1:]
-    is_byte = train_images.values.dtype == np.uint8
-    return Dataset(
-        name=name,
-        train=_make_split(train_images, train_labels, labels),
-        test=_make_split(test_images, test_labels, labels),
-        classes=tuple(map(str, labels)),
-        image_shape=(image_shape[0], image_shape[1]) if len(image_shape) == 2 else None,
-        input_scale=BYTE_SCALE if is_byte else 1.0,
-        checksums={part: files[part].sha256 for part in PARTS},
-    )
-
-
-def _require_same_length(images: IdxFile, labels: IdxFile) -> None:
-    n_images, n_labels = len(images.values), len(labels.values)
-    if n_images != n_labels:
-        raise ElmldaError(
-            f"{images.path} has {n_images:,} samples, {labels.path} has {n_labels:,} labels, "
-            "expected as many of each."
-        )
-
-
-def _require_same_inputs(train: IdxFile, test: IdxFile) -> None:
-    kinds = [
-        f"{format_shape(file.values.shape[1:]) or '1'} values of {file.values.dtype}"
-        for file in (train, test)
-    ]
-    if train.values.shape[1:] != test.values.shape[1:] or train.values.dtype != test.values.dtype:
-        raise ElmldaError(
-            f"{test.path}: each sample is {kinds[1]}, expected {kinds[0]} as in {train.path}."
-        )
-
-
-def _make_split(images: IdxFile, labels: IdxFile, known_labels: NDArray[np.integer]) -> Split:
-    unknown = np.setdiff1d(labels.values, known_labels)
-    if unknown.size:
-        raise ElmldaError(
-            f"{labels.path}: no training sample has the label {join_words(unknown, 'or')}, "
-            f"expected {join_words(known_labels, 'or')}."
-        )
-    inputs = images.values.reshape(len(images.values), -1)
-    if inputs.dtype != np.uint8:
-        # The smallest of float32 and float64 that holds every value exactly.
-        inputs = inputs.astype(np.result_type(inputs, np.float32), copy=False)
-    return Split(inputs, np.searchsorted(known_labels, labels.values).astype(np.int64, copy=False))
+        file.require_labels("iu", "integers")
+    else:
+        file.require_inputs()

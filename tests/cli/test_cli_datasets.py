@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from command_line import read_raw_manifest
 
-from elmlda.datasets.text_sets import TEXT_SETS
+from elmlda.datasets.catalogue import CATALOGUE
+from elmlda.datasets.text_sets import TextSet
 
-TABLES = [text_set.info.name for text_set in TEXT_SETS]
+TABLES = [name for name, entry in CATALOGUE.items() if isinstance(entry, TextSet)]
 
 
 @pytest.mark.parametrize("name", TABLES)

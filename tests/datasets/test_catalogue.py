@@ -10,10 +10,11 @@ from idx_files import idx_bytes
 from refusals import refusal_of
 
 from elmlda.datasets import catalogue, list_datasets, load_dataset, read_idx, verify_dataset
-from elmlda.datasets.catalogue import MNIST_FOLDER, MNIST_SHA256
+from elmlda.datasets.catalogue import CATALOGUE, MNIST_SHA256
 from elmlda.datasets.idx_folder import PARTS, load_idx_folder, verify_idx_folder
 from elmlda.errors import ElmldaError
 
+MNIST_FOLDER = CATALOGUE["mnist"].info.where
 NAMES = {
     "train-images": "train-images-idx3-ubyte",
     "train-labels": "train-labels-idx1-ubyte",
@@ -402,39 +403,41 @@ def test_a_single_class(folder):
             "train-images",
             np.zeros((0, 28, 28)),
             "u1",
-            "0 × 28 × 28 values: no samples, expected at least one.",
+            "0 × 28 × 28 of uint8: no samples, expected at least one.",
         ),
         (
             "t10k-images",
             np.zeros((3, 0)),
             "u1",
-            "3 × 0 values: no samples, expected at least one.",
+            "3 × 0 of uint8: no samples, expected at least one.",
         ),
-        ("train-labels", [], "u1", "0 values: no samples, expected at least one."),
-        ("t10k-labels", [], "u1", "0 values: no samples, expected at least one."),
+        ("train-labels", [], "u1", "0 of uint8: no samples, expected at least one."),
+        ("t10k-labels", [], "u1", "0 of uint8: no samples, expected at least one."),
         (
             "train-labels",
             [3.0, 5.0],
             "f4",
-            "2 values of float32, expected labels: one dimension of integers.",
+            "2 of float32, expected labels: one dimension of integers.",
         ),
         (
             "t10k-labels",
             [[9], [3], [3]],
             "u1",
-            "3 × 1 values of uint8, expected labels: one dimension of integers.",
+            "3 × 1 of uint8, expected labels: one dimension of integers.",
         ),
         (
             "train-images",
             [[np.nan, 1], [np.inf, -np.inf]],
             "f4",
-            "3 of 4 values are NaN or infinite, expected finite numbers.",
+            "3 of 4 values are missing (NaN) or infinite, the first at [0, 0]; expected finite "
+            "numbers.",
         ),
         (
             "t10k-images",
             [np.nan] + [0] * 1999,
             "f8",
-            "1 of 2,000 values are NaN or infinite, expected finite numbers.",
+            "1 of 2,000 values are missing (NaN) or infinite, the first at [0]; expected finite "
+            "numbers.",
         ),
     ],
 )

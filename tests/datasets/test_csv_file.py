@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refusal_of_file
 
-from elmlda.datasets import Table, csv_file, load_dataset, load_source
+from elmlda.datasets import Table, content, csv_file, load_dataset, load_source
 from elmlda.datasets.csv_file import load_csv
 from elmlda.errors import ElmldaError
 
@@ -359,6 +359,7 @@ def test_inputs_are_counted_before_there_is_memory_for_them(write, monkeypatch):
     rows = [f"{'ab'[i % 2]},{i % 100}x,{i % 3}" for i in range(1000)]
     path = write_rows(write, "a,b,kind", rows)
     assert load_csv(path, "kind").n_inputs == 102
-    monkeypatch.setattr(csv_file, "available_memory", lambda: 8 * 1000 * 102 - 1)
-    monkeypatch.setattr(csv_file, "BYTES_PER_BYTE", 1)
-    assert refusal(path).startswith(": 1,000 samples with 102 inputs, one for each category, take")
+    monkeypatch.setattr(content, "available_memory", lambda: 8 * 1000 * 102 - 1)
+    assert refusal(path).startswith(
+        ": 816,000 bytes for 102 inputs of 1,000 samples, one for each category, expected at most"
+    )

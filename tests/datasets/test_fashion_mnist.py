@@ -8,9 +8,10 @@ import pytest
 from command_line import invoke_here
 
 from elmlda.datasets import load_dataset, verify_dataset
-from elmlda.datasets.remote_sets import FASHION_MNIST
+from elmlda.datasets.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.datasets
+FASHION_MNIST = CATALOGUE["fashion-mnist"]
 FOLDER = Path(os.environ.get("ELMLDA_FASHION_MNIST", "/usr/share/datasets/fashion-mnist"))
 
 

@@ -18,9 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refusal_of
 
+from elmlda.datasets import content as content_module
 from elmlda.datasets import idx
 from elmlda.datasets.idx import read_idx, read_idx_file
 from elmlda.errors import ElmldaError
+from elmlda.machine import available_memory
 
 # Element type -> struct's letter, numpy's native type and Hypothesis' values.
 TYPES = {
@@ -397,22 +399,22 @@ def test_reading_gzip_takes_little_more_than_the_array(tmp_path):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_does_not_fit_in_memory_is_refused(tmp_path, monkeypatch, packed):
-    monkeypatch.setattr(idx, "available_memory", lambda: 159)
+    monkeypatch.setattr(content_module, "available_memory", lambda: 159)
     path = write(tmp_path, PACKED if packed else IMAGES)
     assert refusal(path) == (
         "160 bytes for 10 × 4 × 4 images, expected at most the 159 bytes of memory that are free."
     )
-    monkeypatch.setattr(idx, "available_memory", lambda: 160)
+    monkeypatch.setattr(content_module, "available_memory", lambda: 160)
     assert read_idx(path).shape == (10, 4, 4)
-    monkeypatch.setattr(idx, "available_memory", lambda: None)
+    monkeypatch.setattr(content_module, "available_memory", lambda: None)
     assert read_idx(path).shape == (10, 4, 4)
 
 
 REFUSED_BY_THE_SYSTEM = """
 import resource, sys
-from elmlda.datasets import idx
+from elmlda.datasets import content, idx
 from elmlda.errors import ElmldaError
-idx.available_memory = lambda: None
+content.available_memory = lambda: None
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 try:
     idx.read_idx(sys.argv[1])
@@ -432,13 +434,13 @@ def test_memory_that_the_system_refuses(tmp_path):
 
 
 def test_available_memory_is_a_plausible_number():
-    assert 1 << 24 < idx.available_memory() < 1 << 50
+    assert 1 << 24 < available_memory() < 1 << 50
 
 
 def test_available_memory_without_proc(monkeypatch, without_proc):
-    assert 1 << 24 < idx.available_memory() < 1 << 50
+    assert 1 << 24 < available_memory() < 1 << 50
     monkeypatch.delattr(os, "sysconf")
-    assert idx.available_memory() is None
+    assert available_memory() is None
 
 
 # Files that are none

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from refusals import refusal_of_file
 
-from elmlda.datasets import Table, array_file, load_dataset, load_source
+from elmlda.datasets import Table, content, load_dataset, load_source
 from elmlda.datasets.npz_file import load_npz
 from elmlda.errors import ElmldaError
 
@@ -219,9 +219,17 @@ def test_what_is_refused(write, change, message):
     assert refusal(write(**arrays)) == message
 
 
-@pytest.mark.parametrize("names", [(), ("X", "Y")])
+def test_a_large_x_will_do(write):
+    small, large = (
+        load_npz(write(**{key.replace("x", x): value for key, value in GOOD.items()})) for x in "xX"
+    )
+    np.testing.assert_array_equal(small.train.inputs, large.train.inputs)
+    assert small.checksums == large.checksums
+
+
+@pytest.mark.parametrize("names", [(), ("inputs", "labels")])
 def test_other_names(write, names):
-    has = "X and Y" if names else "nothing"
+    has = "inputs and labels" if names else "nothing"
     assert refusal(write(**dict.fromkeys(names, X))) == (
         f": no x and y in it, expected x_train, y_train, x_test and y_test, or x and y; it has {has}."
     )
@@ -265,7 +273,7 @@ def test_a_format_of_arrays_that_numbers_need_not(tmp_path):
 
 
 def test_what_does_not_fit_in_memory(write, monkeypatch):
-    monkeypatch.setattr(array_file, "available_memory", lambda: 200)
+    monkeypatch.setattr(content, "available_memory", lambda: 200)
     assert refusal(write(**GOOD)).startswith(", x_train: 288 bytes, expected at most the 200 bytes of ")
 
 

@@ -18,9 +18,9 @@ from idx_files import idx_bytes
 from elmlda.datasets import catalogue, load_dataset, verify_dataset
 from elmlda.datasets.download import RemoteFile
 from elmlda.datasets.idx_folder import PARTS
-from elmlda.datasets.remote_sets import FASHION_MNIST, KMNIST
 from elmlda.errors import ElmldaError
 
+FASHION_MNIST, KMNIST = (catalogue.CATALOGUE[name] for name in ("fashion-mnist", "kmnist"))
 NAMES = {part: file.name for part, file in KMNIST.files.items()}
 
 

@@ -10,9 +10,11 @@ import pytest
 from sklearn import datasets as sklearn_datasets
 
 from elmlda.datasets import Table, load_dataset, load_source, verify_dataset
-from elmlda.datasets.text_sets import IRIS, SATIMAGE, TEXT_SETS
+from elmlda.datasets.catalogue import CATALOGUE
+from elmlda.datasets.text_sets import TextSet
 from elmlda.errors import ElmldaError
 
+TEXT_SETS = [entry for entry in CATALOGUE.values() if isinstance(entry, TextSet)]
 INFOS = {text_set.info.name: text_set.info for text_set in TEXT_SETS}
 
 
@@ -53,7 +55,7 @@ def test_the_readme_gives_licence_citation_and_checksums(text_set):
     assert text_set.info.licence in readme
     citation = text_set.info.citation.replace("-", "–").split()
     assert " ".join(citation[-3:]) in " ".join(readme.replace("-", "–").split())
-    for name, sha256 in text_set.sha256.items():
+    for name, sha256 in text_set.content_sha256.items():
         path = text_set.info.where / name
         packed = path.with_name(f"{name}.gz")
         content = path.read_bytes() if path.exists() else gzip.decompress(packed.read_bytes())
@@ -120,7 +122,7 @@ def moved(tmp_path):
 
 
 def test_a_changed_number_is_noticed(moved):
-    text_set, folder = moved(IRIS)
+    text_set, folder = moved(CATALOGUE["iris"])
     path = folder / "iris.csv"
     path.write_bytes(path.read_bytes().replace(b"5.1,3.5", b"5.1,3.6", 1))
     with pytest.raises(ElmldaError, match=r"SHA-256 .*, expected f13f.*: the content is not the orig"):
@@ -131,7 +133,7 @@ def test_a_changed_number_is_noticed(moved):
 
 
 def test_verify_goes_on_after_a_missing_file(moved):
-    text_set, folder = moved(SATIMAGE)
+    text_set, folder = moved(CATALOGUE["satimage"])
     (folder / "sat.trn.txt.gz").unlink()
     first, second = text_set.verify()
     assert (first.ok, second.ok) == (False, True)
