@@ -136,7 +136,7 @@ def _show_content(dataset: Dataset) -> None:
     """What a network would get of it."""
     import numpy as np
 
-    from elmlda.datasets.dataset import join_words
+    from elmlda.datasets.words import join_words
 
     shape = f", images of {' × '.join(map(str, dataset.image_shape))}" if dataset.image_shape else ""
     scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"

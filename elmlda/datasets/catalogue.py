@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from elmlda.datasets.content import explain_reading
-from elmlda.datasets.csv_file import load_csv
+from elmlda.datasets.csv_file import is_csv, load_csv
 from elmlda.datasets.dataset import Dataset, FileCheck, Table
 from elmlda.datasets.download import ProgressBar, RemoteFile
 from elmlda.datasets.folds import split_table
@@ -21,7 +21,6 @@ from elmlda.datasets.text_sets import TextSet
 from elmlda.errors import ElmldaError
 
 DEFAULT_NAME = "mnist"
-CSV_SUFFIXES = (".csv", ".csv.gz")
 
 PathLike = str | os.PathLike[str]
 
@@ -68,7 +67,7 @@ def load_dataset(
     Parameters
     ----------
     name : str, optional
-        A name of the catalogue, "mnist" unless given; or a .npz or .csv file, or a folder of IDX
+        A name of the catalogue, "mnist" unless given; or a .npz, .csv or .tsv file, or a folder of IDX
         files, of the user's own. With `data_dir` it is only what the data set is called, the
         folder's own name unless given.
     data_dir : path, optional
@@ -76,16 +75,11 @@ def load_dataset(
     label : str, optional
         The column of a .csv file that has the class.
 
-    Returns
-    -------
-    Dataset
-        Its content compared with the known checksums, if it is from the catalogue.
-
     Raises
     ------
     ElmldaError
-        If the name is unknown, a file is missing, broken or does not fit the others, or the data set
-        has to be fetched first.
+        If the name is unknown, a file is missing, broken, not the original or does not fit the others,
+        or the data set has to be fetched first.
     """
     source = load_source(name, data_dir, label)
     return split_table(source) if isinstance(source, Table) else source
@@ -128,20 +122,11 @@ def find_info(name: str) -> DatasetInfo | None:
 def verify_dataset(
     name: str | None = None, data_dir: PathLike | None = None, label: str | None = None
 ) -> list[FileCheck]:
-    """Check every file of a data set; parameters as in `load_dataset`.
+    """Check every file of a data set, whether it is sound or not; parameters as in `load_dataset`.
 
-    Returns
-    -------
-    list of FileCheck
-        One for each file, whether it is sound or not. Files of `data_dir` are compared with the
-        catalogue's checksums if `name` is one of its names, else they have no expected checksum; if
-        each is sound but they do not belong together, one more check says so.
-
-    Raises
-    ------
-    ElmldaError
-        If the name is unknown, there is no such folder, or the data set has to be fetched first; not
-        for a broken or missing file.
+    Files of `data_dir` are compared with the catalogue's checksums if `name` is one of its names, else
+    they have no expected checksum; if each is sound but they do not belong together, one more check
+    says so. Broken or missing files raise nothing; an unknown name or a set to be fetched does.
     """
     path = _find_file(name, data_dir)
     if path is None:
@@ -155,22 +140,11 @@ def verify_dataset(
 def fetch_dataset(
     name: str, source: PathLike | None = None, progress: ProgressBar | None = None
 ) -> list[str]:
-    """Bring a data set here that is not part of the package; see `RemoteSet.fetch`.
-
-    Raises
-    ------
-    ElmldaError
-        If the name is unknown, the data set is part of the package, or it can't be fetched.
-    """
+    """Bring a data set here that is not part of the package; see `RemoteSet.fetch`."""
     entry = _find_entry(name)
     if not isinstance(entry, RemoteSet):
         raise ElmldaError(f"{name} is part of elmlda: there is nothing to fetch.")
     return entry.fetch(Path(source) if source is not None else None, progress)
-
-
-def is_csv(path: Path) -> bool:
-    """Whether a file's name says that it is CSV."""
-    return path.name.lower().endswith(CSV_SUFFIXES)
 
 
 def _find_file(name: str | None, data_dir: PathLike | None) -> Path | None:

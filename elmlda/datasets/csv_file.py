@@ -9,17 +9,19 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.datasets.content import open_content, require_memory
-from elmlda.datasets.dataset import Split, Table, join_words
+from elmlda.datasets.dataset import Split, Table
 from elmlda.datasets.labels import index_classes
+from elmlda.datasets.words import join_words, quote_name
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
 
+SUFFIXES = (".csv", ".tsv")
 DELIMITERS = ",;\t"
 MISSING = {"", "?", "na", "n/a", "#n/a", "nan", "-nan", "null", "none"}
 """What stands for a value that is not there, in any case of letters."""
@@ -32,7 +34,12 @@ MAX_COLUMNS = 100_000
 ROWS_AT_A_TIME = 4096
 
 
-def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
+def is_csv(path: Path) -> bool:
+    """Whether a file's name says that it is CSV."""
+    return path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
+
+
+def load_csv(path: Path, label: str | None) -> Table:
     """Read a CSV file with column names in its first line.
 
     Parameters
@@ -41,8 +48,6 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
         Text in UTF-8, raw or gzip, with commas, semicolons or tabs.
     label : str
         The column that has the class, of any kind: numbers or strings.
-    name : str, optional
-        The data set's name, the file's unless given.
 
     Returns
     -------
@@ -54,16 +59,16 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
     ------
     ElmldaError
         If the file can't be read or is no CSV file, the label's column is not there, a value is
-        missing or not finite, or there is a single class.
+        missing or not finite, a column's name is ambiguous, or there is a single class.
     """
     file = CsvFile.open(path)
     label_column = file.find_label(label)
     texts, numbers = file.read_columns(range(len(file.names)), {label_column})
     if not numbers and len(texts) == 1:
-        raise ElmldaError(f"{path}: no column but '{label}', expected inputs beside it.")
+        file.fail(f"no column but '{label}', expected inputs beside it.")
     classes, labels = index_classes(texts.pop(label_column))
     if len(classes) < 2:
-        raise ElmldaError(f"{path}: '{label}' is {classes[0]} in every line, expected two or more.")
+        file.fail(f"'{label}' is {join_words(classes)} in every line, expected two or more.")
     categories = {column: file.find_categories(column, values) for column, values in texts.items()}
     features = [
         Feature(column, value)
@@ -72,9 +77,9 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
         for value in (categories[column][0] if column in categories else (None,))
     ]
     names = [feature.name_in(file.names) for feature in features]
+    find_features(path, names, file.names)  # refuses names that would be ambiguous in a model
     what = f" for {len(names):,} inputs of {len(labels):,} samples, one for each category"
     require_memory(path, 8 * len(labels) * len(names), what)
-    find_features(path, names, file.names)  # refuses names that would be ambiguous in a model
     inputs = np.empty((len(labels), len(names)))
     for i, (column, value) in enumerate(features):
         if value is None:
@@ -82,12 +87,13 @@ def load_csv(path: Path, label: str | None, name: str | None = None) -> Table:
         else:
             known, indices = categories[column]
             inputs[:, i] = indices == known.index(value)
+    file_name = path.name.removesuffix(".gz")
     return Table(
-        name=name or path.name.removesuffix(".gz").removesuffix(".csv"),
+        name=file_name[:-4] if file_name.endswith(SUFFIXES) else file_name,
         samples=Split(inputs, labels),
         classes=classes,
         is_standardised=True,
-        checksums={path.name.removesuffix(".gz"): file.sha256},
+        checksums={file_name: file.sha256},
         feature_names=tuple(names),
         preparation={"label": str(label)},
     )
@@ -120,54 +126,53 @@ def find_features(path: Path, names: Sequence[str], columns: Sequence[str]) -> l
         parts = [(name, None), *((name[:i], name[i + 1 :]) for i in cuts)]
         possible = [Feature(place[column], value) for column, value in parts if column in place]
         if not possible:
-            raise ElmldaError(f"{path}: no column '{name}', which the model was trained with.")
-        if len(possible) > 1:
-            described = " or ".join(
-                f"the column '{name}'" if value is None else f"'{value}' in the column '{columns[i]}'"
-                for i, value in possible
+            raise ElmldaError(
+                f"{path}: no column {quote_name(name)}, which the model was trained with."
             )
-            raise ElmldaError(f"{path}: the input '{name}' could be {described}. Rename a column.")
+        if len(possible) > 1:
+            values = ("" if value is None else f"{quote_name(value)} in " for _, value in possible)
+            meanings = " or ".join(
+                f"{value}the column {quote_name(columns[i])}"
+                for value, (i, _) in zip(values, possible, strict=True)
+            )
+            raise ElmldaError(
+                f"{path}: the input {quote_name(name)} could be {meanings}. Rename a column."
+            )
         found += possible
     return found
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """The text of a CSV file, and what its columns are called.
-
-    Attributes
-    ----------
-    path : Path
-    text : str
-    sha256 : str
-        Of the content after decompression.
-    delimiter : str
-    names : tuple of str
-        Of the columns; their numbers from 1 if the first line has samples already.
-    has_names : bool
-    """
+    """The text of a CSV file, and what its columns are called."""
 
     path: Path
     text: str
     sha256: str
+    """Of the content after decompression."""
     delimiter: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """Of the columns; their numbers from 1 if the first line has samples already."""
     has_names: bool = True
 
     @classmethod
     def open(cls, path: Path, needs_names: bool = True) -> CsvFile:
         """Read the file; without names in its first line it is refused, unless it needs none."""
         text, sha256 = _read_text(path)
-        delimiter = _find_delimiter(path, text)
-        _, first = next(cls(path, text, sha256, delimiter, ())._lines(), (0, []))
+        file = cls(path, text, sha256, _find_delimiter(path, text))
+        _, first = next(file._lines(), (0, []))
         if not any(first):
-            raise ElmldaError(f"{path}: no first line, expected the columns' names.")
+            file.fail("no first line, expected the columns' names.")
         if not needs_names and all(_is_number(name or "0") for name in first):
-            _require_no_numbering(path, first)
+            file._require_no_numbering(first)
             numbers = tuple(map(str, range(1, len(first) + 1)))
-            return cls(path, text, sha256, delimiter, numbers, has_names=False)
-        _require_names(path, first)
-        return cls(path, text, sha256, delimiter, tuple(first))
+            return cls(path, text, sha256, file.delimiter, numbers, has_names=False)
+        file._require_names(first)
+        return cls(path, text, sha256, file.delimiter, tuple(first))
+
+    def fail(self, what: str, line: int | None = None) -> NoReturn:
+        """Raise an error that names the file."""
+        raise ElmldaError(f"{self.path}{'' if line is None else f', line {line}'}: {what}") from None
 
     def find_label(self, label: str | None) -> int:
         columns = join_words(self.names)
@@ -180,8 +185,8 @@ class CsvFile:
         if label not in self.names:
             by_lower = {name.lower(): name for name in self.names}
             close = difflib.get_close_matches(label.lower(), by_lower, n=1)
-            hint = f"Did you mean '{by_lower[close[0]]}'? " if close else ""
-            raise ElmldaError(f"{self.path}: no column '{label}'. {hint}It has the columns: {columns}.")
+            hint = f"Did you mean {quote_name(by_lower[close[0]])}? " if close else ""
+            self.fail(f"no column '{label}'. {hint}It has the columns: {columns}.")
         return self.names.index(label)
 
     def read_columns(
@@ -207,7 +212,7 @@ class CsvFile:
                 self._require_no_missing(i, lines, columns[i])
                 column += columns[i]
         if not n_samples:
-            raise ElmldaError(f"{self.path}: no lines below the first, expected samples.")
+            self.fail("no lines below the first, expected samples.")
         return texts, numbers
 
     def find_categories(self, column: int, values: list[str]) -> tuple[tuple[str, ...], IntArray]:
@@ -215,9 +220,9 @@ class CsvFile:
         categories, indices = index_classes(values)
         if len(categories) > MAX_CATEGORIES:
             example = next(value for value in values if not _is_number(value))
-            raise ElmldaError(
-                f"{self.path}: column '{self.names[column]}' has {len(categories):,} different values "
-                f"and not all are numbers ('{example[:40]}'), expected numbers or at most "
+            self.fail(
+                f"column {quote_name(self.names[column])} has {len(categories):,} different values "
+                f"and not all are numbers ({quote_name(example)}), expected numbers or at most "
                 f"{MAX_CATEGORIES} categories. Mend it, or leave the column out."
             )
         return categories, indices
@@ -237,20 +242,38 @@ class CsvFile:
         if not finite.all():
             self._require_no_missing(column, lines, cells)
             bad = int(np.argmin(finite))
-            raise ElmldaError(
-                f"{self.path}, line {lines[bad]}: column '{self.names[column]}' is {cells[bad]}, "
-                "expected a finite number."
-            )
+            name = quote_name(self.names[column])
+            self.fail(f"column {name} is {cells[bad]}, expected a finite number.", lines[bad])
         return values
 
     def _require_no_missing(self, column: int, lines: Sequence[int], cells: Sequence[str]) -> None:
         for line, cell in zip(lines, cells, strict=True):
             if len(cell) < 5 and cell.lower() in MISSING:
                 found = f" ('{cell}')" if cell else ""
-                raise ElmldaError(
-                    f"{self.path}, line {line}: no value in column '{self.names[column]}'{found}. "
-                    "Fill it in, or leave the line out."
-                )
+                name = quote_name(self.names[column])
+                self.fail(f"no value in column {name}{found}. Fill it in, or leave the line out.", line)
+
+    def _require_no_numbering(self, first: Sequence[str]) -> None:
+        """Refuse what may be a sample or the names that pandas gives columns: their numbers from 0."""
+        columns = first[1:] if first[0] == "" else first  # pandas' index has no name
+        if list(columns) == [str(i) for i in range(len(columns))]:
+            self.fail(
+                f"the first line is {join_words(columns)}: the columns' numbers, as pandas writes "
+                "them, or a sample? Give the columns names, or write the file with "
+                "to_csv(header=False)."
+            )
+
+    def _require_names(self, names: Sequence[str]) -> None:
+        """Refuse columns without a name of their own."""
+        if all(map(_is_number, names)):
+            self.fail("the first line has only numbers, expected the columns' names there.")
+        seen = set()
+        for i, name in enumerate(names):
+            if not name:
+                self.fail(f"column {i + 1} has no name in the first line.")
+            if name in seen:
+                self.fail(f"two columns are named {quote_name(name)}, expected one of them.")
+            seen.add(name)
 
     def _blocks(self) -> Iterator[tuple[tuple[int, ...], list[tuple[str, ...]]]]:
         """Line numbers and columns of some samples at a time."""
@@ -260,10 +283,8 @@ class CsvFile:
         while block := list(islice(lines, ROWS_AT_A_TIME)):
             for line, cells in block:
                 if len(cells) != len(self.names):
-                    raise ElmldaError(
-                        f"{self.path}, line {line}: {len(cells)} values, expected {len(self.names)} "
-                        "as in the first line."
-                    )
+                    expected = f"expected {len(self.names)} as in the first line."
+                    self.fail(f"{len(cells)} values, {expected}", line)
             numbers, rows = zip(*block, strict=True)
             yield numbers, list(zip(*rows, strict=True))
 
@@ -276,9 +297,7 @@ class CsvFile:
                 if cells:
                     yield reader.line_num, [cell.strip() for cell in cells]
         except csv.Error as error:
-            raise ElmldaError(
-                f"{self.path}, line {reader.line_num}: not a CSV file: {error}."
-            ) from None
+            self.fail(f"not a CSV file: {error}.", reader.line_num)
 
 
 def _read_text(path: Path) -> tuple[str, str]:
@@ -290,7 +309,10 @@ def _read_text(path: Path) -> tuple[str, str]:
         return raw.decode("utf-8-sig"), content.sha256
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise ElmldaError(f"{path}, line {line}: not text in UTF-8, expected a CSV file.") from None
+        raise ElmldaError(
+            f"{path}, line {line}: not text in UTF-8, expected a CSV file. If it is in Latin-1, run "
+            "iconv -f latin1 -t utf-8 on it first."
+        ) from None
 
 
 def _find_delimiter(path: Path, text: str) -> str:
@@ -302,31 +324,6 @@ def _find_delimiter(path: Path, text: str) -> str:
             f"{path}: {counts[delimiter] + 1:,} columns, expected at most {MAX_COLUMNS:,}."
         )
     return delimiter
-
-
-def _require_no_numbering(path: Path, first: Sequence[str]) -> None:
-    """Refuse what may be a sample or the names that pandas gives columns: their numbers from 0."""
-    columns = first[1:] if first[0] == "" else first  # pandas' index has no name
-    if list(columns) == [str(i) for i in range(len(columns))]:
-        raise ElmldaError(
-            f"{path}: the first line is {join_words(columns)}: the columns' numbers, as pandas writes "
-            "them, or a sample? Give the columns names, or write the file with to_csv(header=False)."
-        )
-
-
-def _require_names(path: Path, names: Sequence[str]) -> None:
-    """Refuse columns without a name of their own."""
-    if all(map(_is_number, names)):
-        raise ElmldaError(
-            f"{path}: the first line has only numbers, expected the columns' names there."
-        )
-    seen = set()
-    for i, name in enumerate(names):
-        if not name:
-            raise ElmldaError(f"{path}: column {i + 1} has no name in the first line.")
-        if name in seen:
-            raise ElmldaError(f"{path}: two columns are named '{name}', expected one of them.")
-        seen.add(name)
 
 
 def _is_number(text: str) -> bool:

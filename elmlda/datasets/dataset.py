@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,10 @@ from numpy.typing import NDArray
 
 from elmlda.core.input_space import InputSpace
 from elmlda.datasets.scaling import Scaling, standardise
+from elmlda.datasets.words import join_words
 from elmlda.errors import ElmldaError
-from elmlda.text import printable
 
 BYTE_SCALE = 1 / 255
-LONGEST_NAME = 60
-"""Characters of a class label or column that a message shows."""
 STANDARDISED = "standardised by the training part"
 
 
@@ -229,19 +226,6 @@ def require_every_class(
             f"{where}: no sample of class {join_words(missing, 'or')} in the {part} part, expected "
             "one or more."
         )
-
-
-def join_words(items: Iterable[object], last: str = "and") -> str:
-    """List as in `1, 2 and 3`, leaving out the middle of a long list."""
-    words = [printable(item, LONGEST_NAME) for item in items]
-    if len(words) > 12:
-        words = [*words[:10], "…", words[-1]]
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-
-def quote_name(name: str) -> str:
-    """A column or value from the user's data, as messages show it."""
-    return f"'{printable(name, LONGEST_NAME)}'"
 
 
 def _hash_rows(*parts: NDArray[np.integer]) -> str:

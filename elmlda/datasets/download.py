@@ -23,22 +23,13 @@ ProgressBar = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file as mirrors have it.
-
-    Attributes
-    ----------
-    name : str
-        The same on every mirror.
-    sha256 : str
-        Of the file as mirrors send it, compressed.
-    content_sha256 : str or None
-        Of its content after decompression: what a copy with another gzip header has too. None if
-        it is not known.
-    """
+    """A file as mirrors have it, by the same name on each."""
 
     name: str
     sha256: str
+    """Of the file as mirrors send it, compressed."""
     content_sha256: str | None = None
+    """Of its content, which a copy with another gzip header has, too; None if it is not known."""
 
 
 def find_data_folder() -> Path:
@@ -137,12 +128,11 @@ def _explain_failure(error: Exception) -> str:
 
     if isinstance(error, exceptions.HTTPError) and error.response is not None:
         return f"answers {error.response.status_code} {error.response.reason}"
-    if isinstance(error, exceptions.Timeout):
-        return "no answer in time"
-    if isinstance(error, exceptions.SSLError):
-        return "its certificate is not trusted"
-    if isinstance(error, exceptions.ConnectionError):
-        return "no connection"
-    if isinstance(error, exceptions.RequestException):
-        return f"the download broke off ({type(error).__name__})"
-    return "what it sends does not have the checksum"
+    reasons = {
+        exceptions.Timeout: "no answer in time",
+        exceptions.SSLError: "its certificate is not trusted",
+        exceptions.ConnectionError: "no connection",
+        exceptions.RequestException: f"the download broke off ({type(error).__name__})",
+        Exception: "what it sends does not have the checksum",
+    }
+    return next(reason for kind, reason in reasons.items() if isinstance(error, kind))

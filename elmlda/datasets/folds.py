@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from elmlda.core.arrays import IntArray
-from elmlda.datasets.dataset import Dataset, Table, join_words
+from elmlda.datasets.dataset import Dataset, Table
+from elmlda.datasets.words import join_words
 from elmlda.errors import ElmldaError
 
 N_PARTS = 3
@@ -16,18 +17,10 @@ SPLIT = "stratified, two thirds to train on and one to test on, seed 0"
 
 
 def draw_stratified_folds(labels: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal the samples out to folds, class by class.
+    """Deal the samples out to folds, class by class: the fold of each, 0 to n_folds - 1.
 
-    Parameters
-    ----------
-    labels : int64 array, n_samples
-    n_folds : int
-
-    Returns
-    -------
-    folds : int64 array, n_samples
-        The fold of each sample, 0 to n_folds - 1. Folds differ by at most one sample, in all and in
-        each class. So a class of two or more samples has at least one outside of each fold.
+    Folds differ by at most one sample, in all and in each class. So a class of two or more samples has
+    at least one outside of each fold.
     """
     shuffled = rng.permutation(len(labels))
     by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
@@ -40,12 +33,7 @@ def split_table(table: Table) -> Dataset:
     """Divide a table as `sweep`, `ensemble` and `timing` do: always the same two thirds and one.
 
     The test part is the first of three stratified folds, drawn with the seed 0 whatever the seed of
-    the run, so that all runs on a table have the same one.
-
-    Raises
-    ------
-    ElmldaError
-        If a class has a single sample.
+    the run, so that all runs on a table have the same one. A class of a single sample is refused.
     """
     require_two_of_each(table)
     folds = draw_stratified_folds(table.samples.labels, N_PARTS, np.random.default_rng(0))

@@ -23,7 +23,8 @@ from elmlda.datasets.content import (
     open_content,
     require_memory,
 )
-from elmlda.datasets.stored import StoredArray, format_shape
+from elmlda.datasets.stored import StoredArray
+from elmlda.datasets.words import format_shape
 
 ELEMENT_TYPES: dict[int, np.dtype[Any]] = {
     0x08: np.dtype(">u1"),
@@ -37,25 +38,14 @@ TOO_LONG = "the file is too long"
 
 
 def read_idx(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Read the array in an IDX file.
-
-    Parameters
-    ----------
-    path : path
-        A raw or gzip-compressed file; which one is seen from its content, not its name.
-
-    Returns
-    -------
-    array
-        Of the shape in the header, C-contiguous, in native byte order.
+    """Read the array in an IDX file, raw or gzip: its content tells, not its name.
 
     Raises
     ------
     ElmldaError
         If the file cannot be read, is not exactly one sound IDX file, or would not fit in memory.
-        Rank 0 is refused: the format gives it no meaning, and a zero there is more likely damage
-        than a single number that someone stored. Ranks above numpy's own limit, 64, are refused
-        too.
+        Rank 0 is refused: the format gives it no meaning, and a zero there is more likely damage than
+        a single number that someone stored. So are ranks above numpy's own limit, 64.
     """
     return read_idx_file(Path(path)).values
 

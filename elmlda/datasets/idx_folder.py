@@ -6,9 +6,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from elmlda.datasets.content import require_original
-from elmlda.datasets.dataset import Dataset, FileCheck, join_words
+from elmlda.datasets.dataset import Dataset, FileCheck
 from elmlda.datasets.idx import read_idx_file
-from elmlda.datasets.stored import StoredArray, assemble_split, format_shape
+from elmlda.datasets.stored import StoredArray, assemble_split
+from elmlda.datasets.words import format_shape, join_words
 from elmlda.errors import ElmldaError
 
 PARTS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
@@ -21,22 +22,13 @@ def load_idx_folder(
     name: str | None = None,
     expected_sha256: Mapping[str, str] = MappingProxyType({}),
 ) -> Dataset:
-    """Load the data set in a folder's four IDX files.
+    """Load the data set in a folder's four IDX files, or say what is wrong with them.
 
     Parameters
     ----------
-    folder : Path
-        Holds one file for each of `PARTS`, raw or gzip; where both are there, the raw one is read.
-    name : str, optional
-        The data set's name, the folder's unless given.
-    expected_sha256 : mapping, optional
-        Part -> SHA-256 of its content after decompression.
-
-    Raises
-    ------
-    ElmldaError
-        If a file is missing, ambiguous, broken or not the expected one, or the four do not belong
-        together.
+    folder : holds one file for each of `PARTS`, raw or gzip; where both are there, the raw one is read
+    name : the data set's, the folder's unless given
+    expected_sha256 : part -> SHA-256 of its content after decompression
     """
     found = find_files(folder)
     missing = [part for part in PARTS if not found[part]]
@@ -55,11 +47,7 @@ def verify_idx_folder(
 ) -> list[FileCheck]:
     """Check each of a folder's four IDX files, going on after a broken one.
 
-    Returns
-    -------
-    list of FileCheck
-        One for each of `PARTS`. If all are sound but do not belong together, one more, for the
-        folder.
+    If all are sound but do not belong together, there is one check more, for the folder.
     """
     found = find_files(folder)
     checks = []

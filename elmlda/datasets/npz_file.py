@@ -5,30 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from elmlda.datasets.array_file import open_npz
-from elmlda.datasets.dataset import Dataset, Split, Table, join_words
+from elmlda.datasets.dataset import Dataset, Split, Table
 from elmlda.datasets.stored import StoredArray, assemble_split, index_labels, require_same_length
+from elmlda.datasets.words import join_words
 from elmlda.errors import ElmldaError
 
 SPLIT_KEYS = ("x_train", "y_train", "x_test", "y_test")
 TABLE_KEYS = ("x", "y")
 
 
-def load_npz(path: Path, name: str | None = None) -> Dataset | Table:
+def load_npz(path: Path) -> Dataset | Table:
     """Read a .npz file, as `numpy.savez` and `numpy.savez_compressed` write it.
 
-    Parameters
-    ----------
-    path : Path
-        Holds `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y` for a table that has no
-        split of its own; `X` will do, too. Inputs are numbers, a sample first: n_samples × …; labels
-        are whole numbers or strings, one dimension.
-    name : str, optional
-        The data set's name, the file's unless given.
-
-    Returns
-    -------
-    Dataset or Table
-        Inputs of uint8 stay bytes and count as 0 to 1; all others are standardised.
+    It holds `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y` for a table that has no split
+    of its own; `X` will do, too. Inputs are numbers, a sample first: n_samples × …; labels are whole
+    numbers or strings, one dimension. Inputs of uint8 stay bytes and count as 0 to 1; all others are
+    standardised.
 
     Raises
     ------
@@ -36,7 +28,7 @@ def load_npz(path: Path, name: str | None = None) -> Dataset | Table:
         If the file can't be read, is damaged, needs unpickling, would not fit in memory, or its
         arrays do not belong together.
     """
-    name = name or path.name.removesuffix(".npz")
+    name = path.name.removesuffix(".npz")
     arrays = _read_arrays(path)
     if len(arrays) == len(SPLIT_KEYS):
         dataset = assemble_split(name, arrays)

@@ -74,21 +74,14 @@ class RemoteSet:
 
         Parameters
         ----------
-        source : Path, optional
-            A folder that has them, raw or gzip; without it they come from a mirror.
-        progress : callable, optional
-            Makes the bar of each download.
+        source : a folder that has them, raw or gzip; without it they come from a mirror
+        progress : makes the bar of each download
 
         Returns
         -------
         list of str
-            What was done, a line for each file.
-
-        Raises
-        ------
-        ElmldaError
-            If no mirror gives a file, the folder has others, or they can't be stored. What was here
-            before is untouched, and what arrived whole stays.
+            What was done, a line for each file. If no mirror gives a file, the folder has others, or
+            they can't be stored, what was here before is untouched, and what arrived whole stays.
         """
         with explain_storing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -121,20 +114,21 @@ class RemoteSet:
 
     def _require_original(self, part: str, path: Path) -> None:
         file = self.files[part]
-        if file.content_sha256:
-            found, expected = read_idx_file(path).sha256, file.content_sha256
-        else:
-            found, expected = _hash_file(path), file.sha256
+        is_known = file.content_sha256 is not None
+        found = read_idx_file(path).sha256 if is_known else _hash_file(path)
+        expected = file.content_sha256 or file.sha256
         if found != expected:
             raise ElmldaError(
                 f"{path}: SHA-256 {found}, expected {expected}: not {self.known.name}'s {part}."
             )
 
+    def _path(self, part: str) -> Path:
+        return choose_file(self.folder, part, find_files(self.folder)[part])
+
     def _has(self, part: str) -> bool:
         """Whether a part is here and the original."""
         try:
-            path = choose_file(self.folder, part, find_files(self.folder)[part])
-            self._require_original(part, path)
+            self._require_original(part, self._path(part))
         except ElmldaError:
             return False
         return True
@@ -157,8 +151,8 @@ class RemoteSet:
         return [part for part, file in self.files.items() if not file.content_sha256]
 
     def _check_file(self, part: str) -> FileCheck:
-        path = choose_file(self.folder, part, find_files(self.folder)[part])
-        found, expected = _hash_file(path), self.files[part].sha256
+        path, expected = self._path(part), self.files[part].sha256
+        found = _hash_file(path)
         message = (
             f"{path}: SHA-256 {found}, expected {expected}: the file is not the original. "
             f"Remove it and run elmlda data fetch {self.known.name}"

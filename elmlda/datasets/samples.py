@@ -15,7 +15,7 @@ from elmlda.datasets import read_idx
 from elmlda.datasets.array_file import open_npz, read_npy
 from elmlda.datasets.content import open_input
 from elmlda.datasets.csv_file import CsvFile, Feature, find_features
-from elmlda.datasets.stored import format_shape
+from elmlda.datasets.words import format_shape
 from elmlda.errors import ElmldaError
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")

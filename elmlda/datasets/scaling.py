@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elmlda.datasets.words import quote_name
 from elmlda.errors import ElmldaError
 
 ELEMENTS_AT_A_TIME = 1 << 22
@@ -19,16 +20,11 @@ LARGEST = 1e30
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How inputs as they were stored became standardised: (inputs - offsets) * factors.
-
-    Attributes
-    ----------
-    offsets, factors : float64 arrays, n_inputs
-        The factor of an input that was constant in the training part is 0.
-    """
+    """How inputs as they were stored became standardised: (inputs - offsets) * factors."""
 
     offsets: NDArray[np.float64]
     factors: NDArray[np.float64]
+    """Of an input that was constant in the training part: 0."""
 
     def apply(self, inputs: NDArray[Any]) -> NDArray[np.float64]:
         """Scale further inputs, n_samples × n_inputs, as the training part was."""
@@ -42,12 +38,10 @@ def standardise(
     where: str = "inputs",
     names: Sequence[str] | None = None,
 ) -> tuple[NDArray[Any], NDArray[Any], Scaling]:
-    """Standardise inputs by the training part alone.
+    """Standardise inputs, n_samples × n_inputs, by the training part alone.
 
     Parameters
     ----------
-    train : array, n_train × n_inputs
-    test : array, n_test × n_inputs
     where, names : for a message: the data set, and the inputs' names
 
     Returns
@@ -59,11 +53,6 @@ def standardise(
         takes only there would come in unscaled.
     scaling : Scaling
         For inputs that come later.
-
-    Raises
-    ------
-    ElmldaError
-        If a test value is so far from the training values that it can't be held.
     """
     dtype = np.result_type(train, np.float32)
     scaled = np.empty(train.shape, dtype), np.empty(test.shape, dtype)
@@ -77,7 +66,7 @@ def standardise(
         bad = np.flatnonzero(~(np.abs(done[1]) < LARGEST).all(axis=0))
         if bad.size:
             column = start + int(bad[0])
-            name = f"'{names[column]}'" if names else f"{column + 1}"
+            name = quote_name(names[column]) if names else f"{column + 1}"
             raise ElmldaError(
                 f"{where}: column {name} has test values that are more than {LARGEST:g} standard "
                 "deviations from the training values."

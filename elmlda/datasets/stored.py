@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.core.arrays import IntArray
-from elmlda.datasets.dataset import BYTE_SCALE, Dataset, Split, join_words
+from elmlda.datasets.dataset import BYTE_SCALE, Dataset, Split
 from elmlda.datasets.labels import index_classes
+from elmlda.datasets.words import format_shape, join_words
 from elmlda.errors import ElmldaError
 
 
@@ -191,10 +192,3 @@ def _require_same_inputs(train: StoredArray, test: StoredArray) -> None:
         raise ElmldaError(
             f"{test.where}: each sample is {found}, expected {expected} as in {train.name}."
         )
-
-
-def format_shape(shape: tuple[int, ...]) -> str:
-    """Format as in `10000 × 28 × 28`, in one line for any rank."""
-    if len(shape) > 8:
-        return f"{format_shape(shape[:3])} × … ({len(shape)} dimensions)"
-    return " × ".join(map(str, shape))

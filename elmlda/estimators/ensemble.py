@@ -39,12 +39,8 @@ class ELMEnsembleClassifier(ELMBase):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during `fit`; only if all are strings.
+    classes_, n_features_in_, feature_names_in_
+        As in `ELMClassifier`.
     estimators_ : list of ELMClassifier
         The networks.
 

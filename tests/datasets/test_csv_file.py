@@ -191,7 +191,12 @@ def test_a_number_that_is_not_finite(write, value):
         ("a,y\n1,p,3\n", "y", ", line 2: 3 values, expected 2 as in the first line."),
         ("a,y\n1,p\n2\n", "y", ", line 3: 1 values, expected 2 as in the first line."),
         ('a,y\n1,"p\n', "y", ", line 2: not a CSV file: unexpected end of data."),
-        (b"a,y\n1,\xff\n", "y", ", line 2: not text in UTF-8, expected a CSV file."),
+        (
+            b"a,y\n1,\xff\n",
+            "y",
+            ", line 2: not text in UTF-8, expected a CSV file. If it is in Latin-1, run "
+            "iconv -f latin1 -t utf-8 on it first.",
+        ),
         (
             gzip.compress(PETS.encode(), mtime=0)[:-9],
             "y",
@@ -325,6 +330,20 @@ def test_arbitrary_content_is_read_or_refused(folder, content, label):
         table = load_csv(path, label)
         assert np.isfinite(table.samples.inputs).all()
         assert table.n_inputs == len(table.feature_names) >= 1
+
+
+@pytest.mark.parametrize("name", ["pets.tsv", "pets.tsv.gz", "pets.csv.gz"])
+def test_other_names_of_a_table(write, name):
+    content = PETS.replace(",", "\t").encode()
+    path = write(gzip.compress(content) if name.endswith(".gz") else content, name)
+    assert load_source(str(path), label="kind").name == "pets"
+
+
+def test_long_names_and_control_characters_are_shortened_and_escaped(write):
+    message = refusal(write("\x1b[31m" + "x" * 300 + ",kind\n,cat\n"))
+    assert "\\x1b[31mxxx" in message
+    assert "\x1b" not in message
+    assert len(message) < 200
 
 
 # Inputs that would be taken for each other

@@ -1,0 +1,30 @@
+"""Names, lists and shapes as messages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from elmlda.text import printable
+
+LONGEST_NAME = 60
+"""Characters of a class label or column that a message shows."""
+
+
+def join_words(items: Iterable[object], last: str = "and") -> str:
+    """List as in `1, 2 and 3`, leaving out the middle of a long list."""
+    words = [printable(item, LONGEST_NAME) for item in items]
+    if len(words) > 12:
+        words = [*words[:10], "…", words[-1]]
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def quote_name(name: str) -> str:
+    """A column or value from the user's data."""
+    return f"'{printable(name, LONGEST_NAME)}'"
+
+
+def format_shape(shape: tuple[int, ...]) -> str:
+    """Format as in `10000 × 28 × 28`, in one line for any rank."""
+    if len(shape) > 8:
+        return f"{format_shape(shape[:3])} × … ({len(shape)} dimensions)"
+    return " × ".join(map(str, shape))
