@@ -43,31 +43,32 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     from elmlda.bench.outcome import Outcome
     from elmlda.bench.race import run_race
     from elmlda.machine import describe_machine
-    from elmlda.reports import bench_text
+    from elmlda.reports import race_text
 
     sweep, spec, plan, folder = _prepare(ctx)
     timed = time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
-    click.echo(bench_text.format_network(timed))
+    click.echo(race_text.format_network(timed))
     if timed.network.precision != plan.settings.precision:
         click.echo("float32 was not enough, took double as well")
 
-    from elmlda.reports import bench_report  # not before: the network's peak memory is its own
+    from elmlda.reports import race  # not before: the network's peak memory is its own
+    from elmlda.reports.write import write_report
 
     outcome = Outcome.begin(plan, timed)
     for result in run_race(plan):
-        click.echo(bench_text.format_result(result), err=True)
+        click.echo(race_text.format_result(result), err=True)
         outcome.add(result)
         if folder:
-            bench_report.write_measurements(folder, outcome.measurements)
+            race.write_measurements(folder, outcome.measurements)
     if plan.contestants:
-        click.echo(f"\n{bench_text.format_outcome(outcome)}")
-        if pair := bench_report.describe_best_pair(outcome.standings):
-            click.echo(pair.replace("**", ""))
+        click.echo(f"\n{race_text.format_outcome(outcome)}")
+        if pair := race.describe_best_pair(outcome.standings):
+            click.echo(pair)
     if folder:
-        bench_report.write_measurements(folder, outcome.measurements)
-        race = plan.title, outcome.standings, outcome.differences
-        paths = bench_report.write_race(folder, *race, describe_machine(), spell_command(ctx))
-        click.echo(bench_text.format_paths(paths))
+        race.write_measurements(folder, outcome.measurements)
+        found = plan.title, outcome.standings, outcome.differences
+        report = race.make_race_report(*found, describe_machine(), spell_command(ctx))
+        click.echo(race_text.format_paths(write_report(report, folder)))
     outcome.refuse_void()
     if options["growth"] and folder:
         _grow(sweep, spec, options["growth"], folder)
@@ -104,17 +105,18 @@ def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]
 
 def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path) -> None:
     from elmlda.bench.growth import predict_growth, run_growth
-    from elmlda.reports import bench_text
-    from elmlda.reports.bench_report import write_growth
+    from elmlda.reports import race_text
+    from elmlda.reports.race import make_growth_report
+    from elmlda.reports.write import write_report
 
     data, settings, resources, points = spec.dataset, sweep.settings, spec.resources, []
-    click.echo(f"\n{bench_text.GROWTH_HEADER}")
+    click.echo(f"\n{race_text.GROWTH_HEADER}")
     for point in run_growth(spec.ref, data.n_inputs, fanouts, sweep.seed, settings, resources):
-        click.echo(bench_text.format_growth(point))
+        click.echo(race_text.format_growth(point))
         points.append(point)
     predicted = predict_growth(data, fanouts, settings, resources.chunk)
-    paths = write_growth(folder, points, len(data.train.labels), predicted)
-    click.echo(bench_text.format_paths(paths))
+    report = make_growth_report(points, len(data.train.labels), predicted)
+    click.echo(race_text.format_paths(write_report(report, folder)))
 
 
 # The nested design in one process is what is timed.

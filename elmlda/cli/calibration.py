@@ -67,7 +67,7 @@ def calibration(**options: Any) -> None:
 
 def format_table(records: Sequence[CalibrationRecord]) -> str:
     """Scores, confidence and accuracy of each kind of group, with half their 95 % intervals."""
-    from elmlda.reports.calibration_tables import tabulate_calibration
+    from elmlda.reports.subjects.calibration import tabulate_calibration
 
     lines = [
         f"{'':7} {'':8} {'':6} {'':17} {'':17} {'':17} {'confidence':^13} {'accuracy':^13}",

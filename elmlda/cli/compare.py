@@ -91,7 +91,7 @@ def compare(**options: Any) -> None:
 
 def format_table(name: str, records: Sequence[CompareRecord]) -> str:
     """Error rates of both methods by rule and size, and the corrected test."""
-    from elmlda.reports.compare_tables import tabulate_compare
+    from elmlda.reports.subjects.compare import tabulate_compare
 
     lines = [
         f"{name}: error rate, %",

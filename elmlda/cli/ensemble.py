@@ -72,7 +72,7 @@ def ensemble(**options: Any) -> None:
 
 def format_table(records: Sequence[EnsembleRecord], papers: dict[int, float]) -> str:
     """Error rates over ensemble sizes, a column for each scheme, beside what the paper states."""
-    from elmlda.reports.tables import tabulate_ensemble
+    from elmlda.reports.subjects.ensemble import tabulate_ensemble
 
     rows = {(row["size"], row["combine"]): row for row in tabulate_ensemble(records).to_dict("records")}
     schemes = sorted({record.combine for record in records})

@@ -74,7 +74,7 @@ def _prefers_hidden(ctx: click.Context) -> bool:
 
 def format_table(records: Sequence[SweepRecord], beside_paper: bool) -> str:
     """Error rates with the half-width of their 95 % interval, beside the paper's."""
-    from elmlda.reports.tables import tabulate_sweep
+    from elmlda.reports.subjects.sweep import tabulate_sweep
 
     whole = all(record.fanout == int(record.fanout) for record in records)
     column, name = ("fanout", "fan-out") if whole else ("n_hidden", "hidden")

@@ -49,7 +49,7 @@ def timing(**options: Any) -> None:
 
 def format_table(records: Sequence[TimingRecord], beside_paper: bool) -> str:
     """Elapsed seconds and what LDA takes beyond PI, with its 95 % interval, beside the paper's."""
-    from elmlda.reports.timing_tables import tabulate_timing
+    from elmlda.reports.subjects.timing import tabulate_timing
 
     lines = [f"{'':7} {'':7} {'seconds':^26} {'LDA extra, %':^29}", ""]
     lines[1] = (

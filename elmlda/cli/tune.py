@@ -85,7 +85,7 @@ def tune(**options: Any) -> None:
 def format_tuning(records: Sequence[TuneRecord], input_weights: str) -> str:
     """Both methods' error rates by setting, and the best setting as options."""
     from elmlda.experiments.tune import choose
-    from elmlda.reports.tables import tabulate_tune
+    from elmlda.reports.subjects.tune import tabulate_tune
 
     choice, n_validation = choose(records), records[0].n_validation
     size_name = "weight-range" if input_weights == "uniform" else "weight-norm"

@@ -1,31 +1,36 @@
-"""Which activation and input scale the paper had, as far as Table 1 tells."""
+"""What `elmlda choices` found: which activation and input scale agree with Table 1."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from elmlda import paper
 from elmlda.errors import ElmldaError
 from elmlda.experiments.choices import name_choice
-from elmlda.ranges import format_ranges
-from elmlda.reports.estimates import NAN, RATE_ROUNDING, estimate_mean, sample_mean
-from elmlda.reports.rates import pivot_by_repeat
+from elmlda.reports import plots
+from elmlda.reports.estimates import LEVEL
+from elmlda.reports.model import Column, Drawing, Report, Section, make_table
+from elmlda.reports.provenance import join_provenance
+from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, SHORT_NAMES
 from elmlda.reports.records import RunRecords, find_run
+from elmlda.reports.subjects.choices import (
+    NEAR,
+    VARIED,
+    describe_choices,
+    name_combination,
+    summarise_choices,
+    tabulate_choices,
+)
 from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import ACTIVATION_NAMES
 
-VARIED = ("activation", "input_scale")
-NEAR = 1.96
-"""Standard errors from a printed rate, within which chance explains the distance."""
-PRINTED = {
-    "pi": paper.PI_ERROR_PERCENT,
-    "pi_constant": paper.PI_ERROR_PERCENT,
-    "lda": paper.LDA_ERROR_PERCENT,
-}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def read_choices(folder: Path) -> list[RunRecords] | None:
@@ -76,179 +81,143 @@ def _require_the_rest_alike(folder: Path, runs: Sequence[RunRecords]) -> None:
 def find_choice_gaps(runs: Sequence[RunRecords]) -> Iterator[str]:
     """What is planned and not recorded yet, and combinations that no run has."""
     for run in runs:
-        planned = run.planned("sweep")
-        n_planned = planned.get("repeats", 0) * len(planned.get("n_hidden", ()))
+        n_planned = run.count_planned("sweep")
         if len(run.sweep) < n_planned:
-            yield f"{label(run)}: {len(run.sweep):,} of {n_planned:,} planned results."
-    there = {tuple(run.settings[name] for name in VARIED) for run in runs}
+            name = name_combination(*_varied(run))
+            yield f"{name}: {len(run.sweep):,} of {n_planned:,} planned results."
+    there = {_varied(run) for run in runs}
     for activation in dict.fromkeys(run.settings["activation"] for run in runs):
         for scale in dict.fromkeys(run.settings["input_scale"] for run in runs):
             if (activation, scale) not in there:
-                yield f"{_label(activation, scale)}: not run."
+                yield f"{name_combination(activation, scale)}: not run."
 
 
-def label(run: RunRecords) -> str:
-    """What people see of a combination."""
-    return _label(run.settings["activation"], run.settings["input_scale"])
+def _varied(run: RunRecords) -> tuple[str, float]:
+    activation, scale = (run.settings[name] for name in VARIED)
+    return activation, scale
 
 
-def _label(activation: str, scale: float) -> str:
-    return f"{activation}, {'raw inputs' if scale == 1 else f'inputs / {1 / scale:.6g}'}"
-
-
-def tabulate_choices(runs: Sequence[RunRecords]) -> pd.DataFrame:
-    """choices.csv: a row for each combination, method and fan-out.
-
-    Columns
-    -------
-    interval : half the width of the 95 % interval of the mean, empty for a single repeat
-    paper_… : Table 1's; of PI-ELM for both kinds of it; empty for data that are not the paper's
-    difference : ours minus the paper's, in percentage points
-    z : the same in standard errors: our sampling, that of the paper's 200 repeats, which are taken to
-        vary like ours, and the rounding of what it prints
-    paired_with : the combination with the same inputs and the first activation
-    paired_difference : its rate minus this one's on the same networks, with its interval
-    """
+def make_choices_report(runs: Sequence[RunRecords]) -> Report:
+    """What the combinations say together."""
+    table = tabulate_choices(runs)
+    findings = describe_choices(table)
+    first = runs[0].settings
+    shared = {name: value for name, value in first.items() if name not in VARIED}
     done = [run for run in runs if run.sweep]
-    rates = {run.folder.name: pivot_by_repeat(run.sweep) for run in done}
-    rows = []
-    for run in done:
-        activation, scale = (run.settings[name] for name in VARIED)
-        first = name_choice(done[0].settings["activation"], scale)
-        reference = first if first != run.folder.name else ""
-        sizes = {record.fanout: record.n_hidden for record in run.sweep}
-        for method, by_fanout in rates[run.folder.name].items():
-            paired_rates = rates.get(reference, {}).get(method, pd.DataFrame())
-            rows += [
-                {
-                    "choice": run.folder.name,
-                    "activation": activation,
-                    "input_scale": scale,
-                    "method": method,
-                    "fanout": fanout,
-                    "n_hidden": sizes[fanout],
-                    **_describe_rate(by_fanout[fanout], method, fanout, run.is_papers_kind),
-                    **_describe_pairs(reference, paired_rates.get(fanout), by_fanout[fanout]),
-                }
-                for fanout in sorted(sizes)
-            ]
-    return pd.DataFrame(rows)
+    return Report(
+        title=f"elmlda choices on {runs[0].name}",
+        question="Which activation and input scale agree with the paper?",
+        headline=findings[0],
+        second_line=" ".join(findings[1:]),
+        sections=_make_sections(table),
+        tables={"choices": table},
+        gaps=list(find_choice_gaps(runs)),
+        provenance=join_provenance(done, shared, first.get("sha256")),
+    )
 
 
-def _describe_rate(
-    values: pd.Series[float], method: str, fanout: float, is_papers: bool
-) -> dict[str, Any]:
-    percent = values.dropna().to_numpy()
-    mean = estimate_mean(percent)
-    printed = PRINTED[method].get(int(fanout), NAN) if is_papers and fanout % 1 == 0 else NAN
-    return {
-        "repeats": mean.repeats,
-        "error_percent": mean.value,
-        "interval": mean.half,
-        "sd": pd.Series(percent).std(),
-        "paper_error_percent": printed,
-        "difference": mean.value - printed,
-        "z": sample_mean(percent).distance(printed, paper.REPEATS, RATE_ROUNDING),
-    }
+def _make_sections(table: pd.DataFrame) -> list[Section]:
+    first = Column(f"{table['activation'].iloc[0]} − this, points", *PAIRED, extra=True)
+    named = table.assign(name=table["method"].map(SHORT_NAMES))
+    caption = "Error rates in per cent, means over repeats"
+    rates = make_table(caption, named, [*RATE_COLUMNS, first])
+    every = Section("rates", "Every rate", tables=[rates], note=RATES_NOTE)
+    summary = summarise_choices(table)
+    if summary.empty:
+        return [every]
+    figure = Drawing(
+        "choices",
+        "Distance of each combination's error rates from Table 1, in standard errors",
+        f"Shaded: within ± {NEAR}. The axis is linear up to 2 and logarithmic beyond.",
+        partial(plot_choices, table=table, labels=dict(summary[["choice", "label"]].to_numpy())),
+    )
+    parts = [_name_summary(summary, "Eq. (5)'s")]
+    parts.append(_name_summary(summarise_choices(table, "pi_constant"), "with a constant unit"))
+    caption = "Combinations, the nearest to Table 1 first"
+    shown = make_table(caption, pd.concat(parts), SUMMARY_COLUMNS)
+    n_rates = int(summary["rates"].max())
+    note = (
+        "Rates of PI-ELM and LDA-ELM count. Of the right combination, too, each rate is outside "
+        f"± {NEAR} by chance in 5 of 100 studies, so that at least one of {n_rates} is in up to "
+        f"{100 * (1 - LEVEL**n_rates):.0f} of 100."
+    )
+    distance = Section("distance", "Distance from Table 1", figures=[figure], tables=[shown], note=note)
+    return [distance, every]
 
 
-def _describe_pairs(
-    reference: str, theirs: pd.Series[float] | None, ours: pd.Series[float]
-) -> dict[str, Any]:
-    differences = pd.Series(dtype=float) if theirs is None else (theirs - ours).dropna()
-    mean = estimate_mean(differences.to_numpy())
-    return {
-        "paired_with": reference,
-        "paired_repeats": mean.repeats,
-        "paired_difference": mean.value,
-        "paired_interval": mean.half,
-    }
+def _name_summary(summary: pd.DataFrame, reading: str) -> pd.DataFrame:
+    """With what people see of a combination, and of the PI-ELM that it is judged by."""
+    places = zip(summary["at_method"], summary["at_fanout"], strict=True)
+    return summary.assign(
+        reading=reading,
+        within=summary["near"].astype(str) + " of " + summary["rates"].astype(str),
+        distance=summary["largest_z"].abs(),
+        farthest=[f"{SHORT_NAMES[method]}, fan-out {fanout:g}" for method, fanout in places],
+    )
 
 
-def summarise_choices(table: pd.DataFrame, pi: str = "pi") -> pd.DataFrame:
-    """How far each combination is from Table 1, the nearest first.
+SUMMARY_COLUMNS = [
+    Column("Combination", "label"),
+    Column("PI-ELM is", "reading"),
+    Column("Rates within", "within"),
+    Column("Largest |z|", "distance", ".1f"),
+    Column("Largest distance, points", "largest_points", ".2f"),
+    Column("Farthest off", "farthest", extra=True),
+]
+RATE_COLUMNS = [
+    Column("Combination", "choice"),
+    Column("Method", "name"),
+    Column("Fan-out", "fanout", ".3g"),
+    Column("Repeats", "repeats", ".0f", extra=True),
+    Column("Error rate, %", "error_percent", ".2f", "interval"),
+    Column("SD", "sd", ".3f", extra=True),
+    Column("paper", "paper_error_percent", ".2f"),
+    Column("difference, points", "difference", "+.2f", extra=True),
+    Column("z", "z", "+.1f"),
+]
+PAIRED = ("paired_difference", "+.3f", "paired_interval")
+TICKS = (-300, -100, -30, -10, -5, -2, 0, 2, 5, 10, 30, 100, 300)
+RATES_NOTE = (
+    "± is half the 95 % interval of the mean. z: ours minus the paper's in standard errors of the "
+    "difference: our sampling, that of the paper's 200 repeats, which are taken to vary like ours, and "
+    "its rounding. Last column: mean of the repeats' own differences, on the same input weights and "
+    "with the same scale of the inputs."
+)
+
+
+def plot_choices(figure: Figure, table: pd.DataFrame, labels: Mapping[str, str]) -> None:
+    """Distance of every rate from the printed one, a line for each combination.
 
     Parameters
     ----------
-    table : `tabulate_choices`'s
-    pi : which PI-ELM is held against the printed one: pi, or pi_constant
-
-    Columns
-    -------
-    rates : printed ones that the combination has; near : those within 1.96 standard errors
-    largest_z, at_method, at_fanout : of the rate that is farthest off, in standard errors
-    largest_points : the largest distance in percentage points
+    labels : name of the combination -> what people see, in order from the top
     """
-    judged = table[table["method"].isin((pi, "lda"))].dropna(subset=["z"])
-    rows = []
-    for choice, group in judged.groupby("choice", sort=False):
-        far = group.iloc[int(group["z"].abs().argmax())]
-        rows.append(
-            {
-                "choice": choice,
-                "label": _label(far["activation"], far["input_scale"]),
-                "rates": len(group),
-                "near": (group["z"].abs() < NEAR).sum(),
-                "largest_z": far["z"],
-                "at_method": far["method"],
-                "at_fanout": far["fanout"],
-                "largest_points": group["difference"].abs().max(),
-            }
-        )
-    summary = pd.DataFrame(rows)
-    if summary.empty:
-        return summary
-    return summary.sort_values("largest_z", key=abs, kind="stable", ignore_index=True)
-
-
-def describe_choices(table: pd.DataFrame) -> list[str]:
-    """Which combinations agree with Table 1 and how far the others are off, in sentences."""
-    summary = summarise_choices(table)
-    if summary.empty:
-        return ["Nothing printed to compare with: other data or fan-outs, or a single repeat."]
-    fanouts = sorted({int(fanout) for fanout in table.dropna(subset=["z"])["fanout"]})
-    n_rates = int(summary["rates"].max())
-    is_near = summary["near"] == n_rates
-    where = f"{n_rates} rates of Table 1 at fan-outs {format_ranges(tuple(fanouts))}"
-    sentences = [_describe_near(summary[is_near], summary.iloc[0], where)]
-    if not is_near.all():
-        far = "; ".join(_describe_far(row) for row in summary[~is_near].to_dict("records"))
-        sentences.append(f"Not within all of them: {far}.")
-    constant = summarise_choices(table, "pi_constant")
-    near = "; ".join(constant.loc[constant["near"] == n_rates, "label"]) or "none"
-    sentences.append(f"Within all of them if PI-ELM has a constant hidden unit: {near}.")
-    scale = table.loc[table["choice"] == summary.loc[0, "choice"], "input_scale"].iloc[0]
-    return sentences + list(_describe_paired(table[table["input_scale"] == scale]))
-
-
-def _describe_near(near: pd.DataFrame, nearest: pd.Series[Any], where: str) -> str:
-    if near.empty:
-        return (
-            f"No combination is within {NEAR} standard errors of all {where}; the nearest is "
-            f"{nearest['label']} (|z| up to {abs(nearest['largest_z']):.1f})."
-        )
-    found = "; ".join(
-        f"{row['label']} (|z| up to {abs(row['largest_z']):.1f})" for row in near.to_dict("records")
-    )
-    return f"Within {NEAR} standard errors of all {where}: {found}."
-
-
-def _describe_far(row: dict[Any, Any]) -> str:
-    return (
-        f"{row['label']} ({row['near']} of {row['rates']} within, up to {row['largest_points']:.2f} "
-        f"points or |z| {abs(row['largest_z']):.1f} off)"
-    )
-
-
-def _describe_paired(table: pd.DataFrame) -> Iterator[str]:
-    """The first activation against each other one, on the same networks."""
-    known = table[table["method"] != "pi_constant"].dropna(subset=["paired_interval"])
-    for choice, rows in known.groupby("choice", sort=False):
-        low, high = (
-            f"{bound:+.3f}".replace("-", "−") for bound in rows["paired_difference"].agg(["min", "max"])
-        )
-        surely = rows["paired_difference"].abs() > rows["paired_interval"]
-        yield (
-            f"On the same networks {rows['paired_with'].iloc[0]} − {choice} is {low} to {high} points, "
-            f"beyond chance at {surely.sum()} of {len(rows)} rates (95 % intervals)."
-        )
+    figure.set_size_inches(6.8, 1.9 + 0.45 * len(labels))
+    axes = figure.subplots()
+    axes.axvspan(-NEAR, NEAR, color=plots.ink(), alpha=0.1, lw=0)
+    axes.axvline(0, color=plots.ink(), lw=0.8)
+    known, order = table.dropna(subset=["z"]), list(labels)
+    fanouts = sorted(set(known["fanout"]))
+    markers = dict(zip(fanouts, cycle(plots.MARKERS), strict=False))
+    for (method, fanout), rows in known.groupby(["method", "fanout"], sort=False):
+        shift = 0.22 * (list(METHOD_NAMES).index(str(method)) - 1)
+        places = [order.index(choice) + shift for choice in rows["choice"]]
+        color = plots.color(METHOD_PLACES[str(method)])
+        axes.scatter(rows["z"], places, s=20, marker=markers[fanout], color=color, linewidths=0)
+    axes.set_yticks(range(len(order)), list(labels.values()))
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("Distance from Table 1 (standard errors)")
+    # Linear where chance may explain a distance, logarithmic beyond.
+    low, high = 1.5 * min(known["z"].min(), -NEAR), 1.5 * max(known["z"].max(), NEAR)
+    axes.set_xscale("symlog", linthresh=2)
+    axes.set_xlim(low, high)
+    plots.place_ticks(axes.xaxis, [tick for tick in TICKS if low <= tick <= high])
+    dots: dict[str, Any] = {"ls": "", "ms": 4.5, "color": plots.ink()}
+    sizes = [axes.plot([], [], marker=markers[f], label=f"fan-out {f:g}", **dots)[0] for f in fanouts]
+    methods = [
+        axes.plot([], [], lw=4, color=plots.color(METHOD_PLACES[method]), label=name)[0]
+        for method, name in METHOD_NAMES.items()
+    ]
+    figure.legend(handles=sizes, loc="outside upper center", ncols=7)
+    figure.legend(handles=methods, loc="outside lower center", ncols=3)

@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from elmlda.errors import ElmldaError
-from elmlda.reports.compare_tables import (
-    CONTESTANTS,
-    tabulate_compare,
-    tabulate_ranks,
-    tabulate_summary,
-)
-from elmlda.reports.figures import RULE_NAMES, plot_summary
-from elmlda.reports.files import write_report_files
-from elmlda.reports.page import (
-    PageFigure,
-    Section,
-    describe_compare,
-    describe_ranks,
-)
+from elmlda.reports import plots
+from elmlda.reports.model import Column, Drawing, Report, Section, make_table
+from elmlda.reports.provenance import join_provenance
 from elmlda.reports.records import RunRecords, read_run
-from elmlda.reports.together import build_joint_context
+from elmlda.reports.subjects.compare import (
+    RULE_NAMES,
+    adjust_holm,
+    describe_compare,
+    tabulate_compare,
+)
 from elmlda.runs.manifest import MANIFEST
+from elmlda.text import printable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ALPHA = 0.05
 USUAL_FANOUT = 5
 """The paper calls 5 to 20 usual; small sets have too few samples for more."""
+LONGEST_TICK = 24
+CONTESTANTS = {
+    ("pi", "none"): "PI-ELM",
+    ("lda", "none"): "LDA-ELM",
+    ("pi", "gcv"): "PI-ELM, ridge",
+    ("lda", "gcv"): "LDA-ELM, ridge",
+}
+"""Method and rule -> what people see."""
+
+
+RANK_COLUMNS = [
+    Column("Fan-out", "fanout", ".3g"),
+    Column("Data sets", "sets", ".0f", extra=True),
+    *(Column(name, name, ".2f") for name in CONTESTANTS.values()),
+    Column("Friedman p", "friedman_p", ".2g"),
+    Column("critical difference", "critical_difference", ".2f", extra=True),
+]
+RANKS_NOTE = (
+    "After Demšar: contestants are ranked on each set, equal error rates share ranks. Two of the "
+    f"{len(CONTESTANTS)} differ if their average ranks do by the critical difference (Nemenyi, 5 %)."
+)
 
 
 def find_runs(folder: Path) -> list[RunRecords]:
@@ -39,28 +60,25 @@ def find_runs(folder: Path) -> list[RunRecords]:
     return [run for run in runs if run.compare]
 
 
-def write_summary(folder: Path, formats: Collection[str]) -> tuple[str, list[Path]]:
-    """Write what the comparisons below the folder say together; returns the finding, and paths."""
+def make_comparison_report(folder: Path) -> Report:
+    """What the comparisons below the folder say together."""
     runs = find_runs(folder)
     if not runs:
         raise ElmldaError(f"{folder}: neither a run nor a folder of comparisons. Name a run's folder.")
-    tables = {str(run.settings["dataset"]): tabulate_compare(run.compare) for run in runs}
+    tables = {run.name: tabulate_compare(run.compare) for run in runs}
     summary, ranks = tabulate_summary(tables), tabulate_ranks(tables)
     fanout = choose_fanout(tables)
     at_fanout = summary[summary["fanout"] == fanout]
-    sections = _make_sections(summary, ranks, at_fanout, fanout)
     findings = describe_findings(at_fanout, fanout)
-    names = ", ".join(str(run.settings["dataset"]) for run in runs)
-    context = build_joint_context(
-        "elmlda compare",
-        "Does LDA-ELM help on other data?",
-        findings,
-        sections,
-        runs,
-        {"data sets": names},
+    return Report(
+        title="elmlda compare",
+        question="Does LDA-ELM help on other data?",
+        headline=findings[0],
+        second_line=" ".join(findings[1:]),
+        sections=_make_sections(summary, ranks, at_fanout, fanout),
+        tables={"summary": summary, "ranks": ranks},
+        provenance=join_provenance(runs, {"data sets": ", ".join(tables)}),
     )
-    written = {"summary": summary, "ranks": ranks}
-    return findings[0], write_report_files(folder, formats, written, context)
 
 
 def choose_fanout(tables: Mapping[str, pd.DataFrame]) -> float:
@@ -145,37 +163,104 @@ def _list(rows: pd.DataFrame) -> str:
     )
 
 
+def tabulate_summary(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Every set at every fan-out: both methods, and p corrected for the number of sets (Holm)."""
+    parts = [table.assign(dataset=name) for name, table in tables.items()]
+    everything = pd.concat(parts, ignore_index=True)
+    everything["p_holm"] = np.nan
+    for _, group in everything.groupby(["rule", "fanout"]):
+        everything.loc[group.index, "p_holm"] = adjust_holm(group["p"].tolist())
+    first = ["dataset", "rule", "fanout", "n_hidden", "networks"]
+    return everything[first + [column for column in everything if column not in first]]
+
+
+def tabulate_ranks(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Average ranks over sets at each fan-out that all sets have, after Demšar.
+
+    Columns
+    -------
+    one for each contestant : average rank, 1 is best; equal error rates share their ranks
+    sets : number of data sets
+    friedman_p : whether the contestants differ at all (empty for fewer than three sets)
+    critical_difference : of two average ranks, Nemenyi's at 5 %
+    """
+    rates = {name: _rates(table) for name, table in tables.items()}
+    fanouts = sorted(set.intersection(*(set(by_fanout) for by_fanout in rates.values())))
+    rows = []
+    for fanout in fanouts:
+        errors = np.array([rates[name][fanout] for name in rates])
+        ranks = stats.rankdata(errors, axis=1)
+        n_sets, n_contestants = errors.shape
+        quantile = stats.studentized_range.ppf(1 - 0.05, n_contestants, np.inf) / np.sqrt(2)
+        rows.append(
+            {
+                "fanout": fanout,
+                "sets": n_sets,
+                **dict(zip(CONTESTANTS.values(), ranks.mean(axis=0), strict=True)),
+                "friedman_p": stats.friedmanchisquare(*errors.T).pvalue
+                if n_sets >= 3 and np.ptp(ranks, axis=1).any()
+                else float("nan"),
+                "critical_difference": quantile
+                * np.sqrt(n_contestants * (n_contestants + 1) / (6 * n_sets)),
+            }
+        )
+    columns = ["fanout", "sets", *CONTESTANTS.values(), "friedman_p", "critical_difference"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _rates(table: pd.DataFrame) -> dict[float, list[float]]:
+    """Fan-out -> error rate of each contestant, where all of them have one."""
+    by_rule = {rule: rows.set_index("fanout") for rule, rows in table.groupby("rule")}
+    if set(by_rule) != {"none", "gcv"}:
+        return {}
+    shared = by_rule["none"].index.intersection(by_rule["gcv"].index)
+    return {
+        fanout: [
+            float(by_rule[rule].loc[fanout, f"{method}_error_percent"]) for method, rule in CONTESTANTS
+        ]
+        for fanout in shared
+    }
+
+
 def _make_sections(
     summary: pd.DataFrame, ranks: pd.DataFrame, at_fanout: pd.DataFrame, fanout: float
 ) -> list[Section]:
-    title = f"PI-ELM − LDA-ELM at fan-out {fanout:g}, with 95 % intervals"
+    figure = Drawing(
+        "summary",
+        "Difference of the error rates of PI-ELM and LDA-ELM on each data set",
+        "Right of zero LDA-ELM is better.",
+        partial(plot_summary, rows=at_fanout, fanout=fanout),
+    )
     sections = [
         Section(
             "summary",
             "All data sets",
-            describe_compare(at_fanout),
-            [
-                PageFigure(
-                    "summary",
-                    "Difference of the error rates of PI-ELM and LDA-ELM on each data set",
-                    f"{title}; right of zero LDA-ELM is better.",
-                    partial(plot_summary, rows=at_fanout, title=title),
-                )
-            ],
-            "p, Holm: corrected for the number of data sets.",
+            figures=[figure],
+            tables=[describe_compare(at_fanout)],
+            note="p, Holm: corrected for the number of data sets.",
         )
     ]
     if not ranks.empty:
-        sections.append(
-            Section(
-                "ranks",
-                "Average ranks",
-                describe_ranks(ranks),
-                [],
-                "After Demšar: contestants are ranked on each set, equal error rates share ranks. "
-                f"Two of the {len(CONTESTANTS)} differ if their average ranks do by the critical "
-                "difference (Nemenyi, 5 %).",
-            )
-        )
-    sections.append(Section("sizes", "Every size", describe_compare(summary), []))
-    return sections
+        shown = make_table("Average ranks over data sets, 1 is best", ranks, RANK_COLUMNS)
+        sections.append(Section("ranks", "Average ranks", tables=[shown], note=RANKS_NOTE))
+    return [*sections, Section("sizes", "Every size", tables=[describe_compare(summary)])]
+
+
+def plot_summary(figure: Figure, rows: pd.DataFrame, fanout: float) -> None:
+    """PI - LDA on every set, with its interval; `rows` are some of `tabulate_summary`'s."""
+    names = list(dict.fromkeys(rows["dataset"]))
+    figure.set_size_inches(6.4, 1.3 + 0.42 * len(names))
+    axes = figure.subplots()
+    axes.axvline(0, color=plots.ink(), lw=0.8)
+    for place, shift, rule in ((plots.LDA, -0.13, "none"), (plots.THIRD, 0.13, "gcv")):
+        some = rows[rows["rule"] == rule]
+        places = [names.index(name) + shift for name in some["dataset"]]
+        half = np.nan_to_num(some["difference_interval"])
+        look = {"ls": "", "capsize": 2.5, "label": RULE_NAMES[rule], **plots.style(place)}
+        axes.errorbar(some["difference"], places, xerr=half, **look)
+    axes.set_yticks(range(len(names)), [printable(name, LONGEST_TICK) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("PI-ELM − LDA-ELM, percentage points of error")
+    axes.set_title(f"PI-ELM − LDA-ELM at fan-out {fanout:g}, with 95 % intervals")
+    plots.legend_below(figure)

@@ -12,12 +12,15 @@ from scipy import stats
 
 from elmlda.core.arrays import FloatArray
 from elmlda.experiments.sweep import SweepRecord
+from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL
 
 METHOD_NAMES = {"pi": "PI-ELM", "pi_constant": "PI-ELM with a constant unit", "lda": "LDA-ELM"}
 """Method, as records name it -> what people see."""
 SHORT_NAMES = {"pi": "PI", "pi_constant": "PI with constant", "lda": "LDA"}
 """The same in tables."""
+METHOD_PLACES = {"pi": plots.PI, "pi_constant": plots.THIRD, "lda": plots.LDA}
+"""Method -> its place among the colours and markers of figures."""
 
 
 def pivot_by_repeat(records: Sequence[SweepRecord]) -> dict[str, pd.DataFrame]:

@@ -8,10 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from elmlda import paper
-from elmlda.core.arrays import IntArray
 from elmlda.datasets import Dataset, Table, list_datasets, load_source, split_table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
@@ -24,6 +21,7 @@ from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
 from elmlda.runs.manifest import read_manifest
 from elmlda.runs.records import open_records, unique
+from elmlda.text import printable
 
 RECORD_TYPES: tuple[type[Any], ...] = (
     SweepRecord, EnsembleRecord, MistakeRecord, PairRecord, TimingRecord, CompareRecord, TuneRecord,
@@ -32,6 +30,7 @@ RECORD_TYPES: tuple[type[Any], ...] = (
 """In the order of the fields of `RunRecords`."""
 INDEPENDENT = "independent"
 """Inside a run's folder: that of the same sweep in the independent design."""
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -55,17 +54,23 @@ class RunRecords:
         return bool(self.sweep or self.ensemble or self.timing or self.calibration)
 
     @property
-    def has_records(self) -> bool:
-        return bool(self.has_papers_experiments or self.compare or self.tune)
-
-    @property
     def settings(self) -> Mapping[str, Any]:
         """What makes the run's networks what they are."""
         return dict(self.manifest["run"])
 
+    @property
+    def name(self) -> str:
+        """Of the data set, for people."""
+        return printable(self.settings.get("dataset", "unnamed"), LONGEST_NAME)
+
     def planned(self, experiment: str) -> Mapping[str, Any]:
         """What the manifest says of an experiment; empty if it was never begun."""
         return dict(self.manifest["experiments"].get(experiment, {}))
+
+    def count_planned(self, experiment: str) -> int:
+        """Planned repeats × hidden sizes."""
+        planned = self.planned(experiment)
+        return int(planned.get("repeats", 0)) * len(planned.get("n_hidden", ()))
 
     @property
     def is_papers_data(self) -> bool:
@@ -110,8 +115,8 @@ class RunRecords:
         return inside if inside and inside.sweep else None
 
     @cached_property
-    def source(self) -> Dataset | Table | None:
-        """The data as they come, if they are the catalogue's; others may have changed, or gone."""
+    def dataset(self) -> Dataset | None:
+        """The data as sweep and ensemble divide them, if the catalogue still has them."""
         name = self.settings.get("dataset")
         if name not in {info.name for info in list_datasets()}:
             return None
@@ -120,12 +125,9 @@ class RunRecords:
         except ElmldaError:
             return None
         recorded = dict(self.settings.get("sha256") or {})
-        return source if source.checksums.items() <= recorded.items() else None
-
-    @property
-    def dataset(self) -> Dataset | None:
-        """The data as sweep and ensemble divide them, if they are the catalogue's."""
-        return split_table(self.source) if isinstance(self.source, Table) else self.source
+        if not source.checksums.items() <= recorded.items():
+            return None
+        return split_table(source) if isinstance(source, Table) else source
 
 
 def read_run(folder: Path) -> RunRecords:
@@ -133,7 +135,7 @@ def read_run(folder: Path) -> RunRecords:
     run = find_run(folder)
     if run is None:
         raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
-    if not run.has_records:
+    if not (run.has_papers_experiments or run.compare or run.tune):
         raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
     return run
 
@@ -143,11 +145,8 @@ def find_run(folder: Path) -> RunRecords | None:
     manifest = read_manifest(folder)
     if manifest is None:
         return None
-    return RunRecords(
-        folder,
-        manifest,
-        *(_read(folder, manifest, record_type) for record_type in RECORD_TYPES),
-    )
+    records = (_read(folder, manifest, record_type) for record_type in RECORD_TYPES)
+    return RunRecords(folder, manifest, *records)
 
 
 def _read(folder: Path, manifest: Mapping[str, Any], record_type: type[Any]) -> list[Any]:
@@ -155,12 +154,3 @@ def _read(folder: Path, manifest: Mapping[str, Any], record_type: type[Any]) -> 
     file = open_records(folder, manifest, record_type)
     records = unique(file.read(), lambda record: record.key, file.path)
     return [records[key] for key in sorted(records)]
-
-
-def count_confusion(mistakes: list[MistakeRecord], labels: IntArray, n_classes: int) -> IntArray:
-    """How often each class (a row) was taken for each: n_classes × n_classes."""
-    confusion = np.diag(np.bincount(labels, minlength=n_classes))
-    for mistake in mistakes:
-        confusion[mistake.label, mistake.label] -= 1
-        confusion[mistake.label, mistake.chosen] += 1
-    return confusion

@@ -1,25 +1,28 @@
-"""A report's context as a page and as Markdown, by the templates."""
+"""A report as a page and as Markdown, by the templates."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from elmlda.reports.model import Report
+from elmlda.text import printable
+from elmlda.version import __version__
 
-def render_html(context: dict[str, Any]) -> str:
+
+def render_html(report: Report) -> str:
     """One self-contained page; everything is escaped."""
-    return _environment(is_html=True).get_template("report.html.j2").render(context)
+    return _render(report, "report.html.j2", is_html=True)
 
 
-def render_markdown(context: dict[str, Any]) -> str:
+def render_markdown(report: Report) -> str:
     """What a repository's page shows; figures are the PNG files beside it."""
-    return _environment(is_html=False).get_template("report.md.j2").render(context)
+    return _render(report, "report.md.j2", is_html=False)
 
 
-def _environment(is_html: bool) -> Environment:
+def _render(report: Report, template: str, is_html: bool) -> str:
     environment = Environment(
         loader=PackageLoader("elmlda.reports"),
         autoescape=is_html,
@@ -27,16 +30,20 @@ def _environment(is_html: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_finalize if is_html else None,
     )
-    environment.filters["md"] = _escape_markdown
-    environment.filters["code"] = _code_span
-    environment.filters["fence"] = _choose_fence
-    return environment
+    environment.filters |= {"md": _escape_markdown, "code": _code_span, "fence": _choose_fence}
+    return environment.get_template(template).render(report=report, version=__version__)
+
+
+def _finalize(value: object) -> object:
+    """Control characters are escaped; what is markup already stays as it is."""
+    return printable(value) if type(value) is str else value
 
 
 def _code_span(value: object) -> str:
     """Text for between two backticks, where nothing can be escaped."""
-    return " ".join(str(value).split()).replace("`", "'")
+    return printable(value).replace("`", "'")
 
 
 def _choose_fence(lines: Sequence[str]) -> str:
@@ -47,7 +54,4 @@ def _choose_fence(lines: Sequence[str]) -> str:
 
 def _escape_markdown(value: object) -> str:
     """Text that Markdown takes as it is, also inside a table."""
-    text = " ".join(str(value).split())
-    for character in "\\`*_[]<>|#&":
-        text = text.replace(character, f"\\{character}")
-    return text
+    return re.sub(r"([\\`*_\[\]<>|#&])", r"\\\1", printable(value))

@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from elmlda import paper
 from elmlda.errors import ElmldaError
-from elmlda.experiments.tune import Choice, choose
-from elmlda.reports.figures import plot_schemes
-from elmlda.reports.files import write_report_files
-from elmlda.reports.literature import MCDONNELL
-from elmlda.reports.page import (
-    PageFigure,
-    Section,
-    describe_choices,
-    describe_ensemble,
-    describe_schemes,
-)
+from elmlda.experiments.tune import choose
+from elmlda.reports import plots
+from elmlda.reports.model import Column, Drawing, Report, Section, make_table
+from elmlda.reports.provenance import join_provenance
 from elmlda.reports.records import RunRecords, read_run
-from elmlda.reports.tables import tabulate_ensemble, tabulate_sweep
-from elmlda.reports.together import build_joint_context
+from elmlda.reports.subjects import tune
+from elmlda.reports.subjects.ensemble import describe_ensemble, tabulate_ensemble
+from elmlda.reports.subjects.sweep import FANOUT, HIDDEN, REPEATS, tabulate_sweep
 from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import INPUT_WEIGHTS
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MCDONNELL = (
+    "M. D. McDonnell, M. D. Tissera, T. Vladusich, A. van Schaik and J. Tapson, PLoS ONE 10 (8), 2015, "
+    "e0134254"
+)
+MCDONNELL_ERROR_PERCENT: dict[str, dict[int, float]] = {
+    "uniform": {1600: 3.7, 8000: 1.8},
+    "constrained": {1600: 3.5},
+    "receptive-field-constrained": {1600: 2.3, 8000: 1.1},
+}
+"""Scheme -> hidden units -> test errors, as the authors' own example programs state them (January
+2015, "about"; the last is the middle of 1.0 to 1.2). Their paper's abstract says: below 1 %."""
+COLUMNS = [
+    Column("Input weights", "input_weights"),
+    FANOUT,
+    HIDDEN,
+    REPEATS,
+    Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
+    Column("LDA-ELM, %", "lda_error_percent", ".2f", "lda_interval"),
+    Column("PI − LDA, points", "difference", "+.3f", "difference_interval"),
+]
+NOTE = (
+    "Norm (of uniform weights: range) and ridge were chosen on held-out training samples, see below; "
+    "then networks were trained on the whole training part. PI − LDA: mean of the repeats' own "
+    "differences."
+)
 USUAL_FANOUT = 10
 
 
@@ -36,10 +60,6 @@ class Study:
 
     runs: Mapping[str, RunRecords]
     tuned: Mapping[str, RunRecords]
-
-    @property
-    def choices(self) -> dict[str, Choice]:
-        return {scheme: choose(run.tune) for scheme, run in self.tuned.items()}
 
 
 def read_study(folder: Path) -> Study | None:
@@ -52,26 +72,25 @@ def read_study(folder: Path) -> Study | None:
     return Study(*found) if found[0] else None
 
 
-def write_study(folder: Path, study: Study, formats: Collection[str]) -> tuple[str, list[Path]]:
-    """Write what the runs of the study say together; returns the finding, and paths."""
-    names = {run.settings.get("dataset") for run in study.runs.values()}
+def make_study_report(folder: Path, study: Study) -> Report:
+    """What the runs of the study say together."""
+    names = {run.name for run in study.runs.values()}
     if len(names) > 1:
-        raise ElmldaError(f"{folder}: runs of several data sets ({', '.join(map(str, names))}).")
+        raise ElmldaError(f"{folder}: runs of several data sets ({', '.join(sorted(names))}).")
     tables = {scheme: tabulate_sweep(run.sweep) for scheme, run in study.runs.items()}
     together = tabulate_schemes(tables)
     findings = describe_findings(study, tables)
-    sections = _make_sections(study, tables, together)
     runs = [*study.runs.values(), *study.tuned.values()]
-    context = build_joint_context(
-        f"elmlda shaped on {runs[0].settings.get('dataset')}",
-        "Which input weights are best?",
-        findings,
-        sections,
-        runs,
-        {"input weights": ", ".join(study.runs)},
-        runs[0].settings.get("sha256"),
+    shared = {"input weights": ", ".join(study.runs)}
+    return Report(
+        title=f"elmlda shaped on {runs[0].name}",
+        question="Which input weights are best?",
+        headline=findings[0],
+        second_line=" ".join(findings[1:]),
+        sections=list(_make_sections(study, tables, together)),
+        tables={"schemes": together},
+        provenance=join_provenance(runs, shared, runs[0].settings.get("sha256")),
     )
-    return findings[0], write_report_files(folder, formats, {"schemes": together}, context)
 
 
 def tabulate_schemes(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -125,37 +144,62 @@ def _describe_advantage(scheme: str, table: pd.DataFrame) -> str:
 
 def _make_sections(
     study: Study, tables: Mapping[str, pd.DataFrame], together: pd.DataFrame
-) -> list[Section]:
+) -> Iterator[Section]:
     is_mnist = all(run.is_papers_data for run in study.runs.values())
-    note = f" Stars: what {MCDONNELL}, say of their PI-ELM." if is_mnist else ""
-    sections = [
-        Section(
-            "schemes",
-            "Error rate over fan-out by input weights",
-            describe_schemes(together),
-            [
-                PageFigure(
-                    "schemes",
-                    "Test error rate over fan-out for each kind of input weights",
-                    "LDA-ELM's error rate with the 95 % interval of the mean; dotted: PI-ELM." + note,
-                    partial(plot_schemes, tables=tables, is_mnist=is_mnist),
-                )
-            ],
-            "Norm (of uniform weights: range) and ridge were chosen on held-out training samples, see "
-            "below; then networks were trained on the whole training part. PI − LDA: mean of the "
-            "repeats' own differences.",
-        )
-    ]
+    stars = f" Stars: what {MCDONNELL}, say of their PI-ELM." if is_mnist else ""
+    figure = Drawing(
+        "schemes",
+        "Test error rate over fan-out for each kind of input weights",
+        f"Dotted: PI-ELM.{stars}",
+        partial(plot_schemes, tables=tables, is_mnist=is_mnist),
+    )
+    yield Section(
+        "schemes",
+        "Error rate over fan-out by input weights",
+        figures=[figure],
+        tables=[make_table("Error rates in per cent, means over repeats", together, COLUMNS)],
+        note=NOTE,
+    )
     if study.tuned:
-        sections.append(
-            Section(
-                "choices", "What was chosen on held-out samples", describe_choices(study.choices), []
-            )
+        chosen = pd.DataFrame(
+            [{"input_weights": scheme, **vars(choose(run.tune))} for scheme, run in study.tuned.items()]
         )
+        shown = make_table(tune.CAPTION, chosen, tune.COLUMNS)
+        yield Section("choices", "What was chosen on held-out samples", tables=[shown])
     for scheme, run in study.runs.items():
         if run.ensemble:
-            table = describe_ensemble(tabulate_ensemble(run.ensemble), False)
-            sections.append(
-                Section(f"ensemble-{scheme}", f"Ensemble of networks with {scheme} weights", table, [])
-            )
-    return sections
+            shown = describe_ensemble(tabulate_ensemble(run.ensemble), beside_paper=False)
+            title = f"Ensemble of networks with {scheme} weights"
+            yield Section(f"ensemble-{scheme}", title, tables=[shown])
+
+
+def plot_schemes(figure: Figure, tables: Mapping[str, pd.DataFrame], is_mnist: bool) -> None:
+    """Error rate over fan-out, a curve for each kind of input weights.
+
+    Parameters
+    ----------
+    tables : scheme -> `tabulate_sweep`'s table
+    is_mnist : whether the paper's curve and McDonnell's points are for the same data
+    """
+    figure.set_size_inches(6.4, 4.6)
+    axes = figure.subplots()
+    for i, (scheme, table) in enumerate(tables.items()):
+        look = plots.style(i)
+        rates, half = table["lda_error_percent"], table["lda_interval"]
+        plots.plot_points(axes, table["fanout"], rates, half, ls="-", ms=3, label=scheme, **look)
+        axes.plot(table["fanout"], table["pi_error_percent"], color=look["color"], ls=":", lw=1.0)
+        stated = MCDONNELL_ERROR_PERCENT.get(scheme, {})
+        if is_mnist and stated:
+            fanouts = [n_hidden / paper.N_INPUTS for n_hidden in stated]
+            axes.plot(fanouts, list(stated.values()), ls="", ms=8, color=look["color"], marker="*")
+    axes.plot([], [], ls=":", lw=1.0, color=plots.ink(), label="PI-ELM of the same colour")
+    if is_mnist:
+        papers, look = paper.LDA_ERROR_PERCENT, {"color": plots.ink(), "marker": "o"}
+        plots.plot_papers(axes, list(papers), list(papers.values()), "LDA-ELM, the paper", **look)
+        axes.plot([], [], ls="", ms=8, marker="*", color=plots.ink(), label="PI-ELM, McDonnell et al.")
+    together = pd.concat(tables.values())
+    means = plots.name_means(together["repeats"], together["lda_interval"])
+    axes.set(yscale="log", ylabel=plots.RATE_LABEL, title=f"LDA-ELM by input weights, {means}")
+    plots.integer_axis(axes.xaxis)
+    plots.log_ticks(axes.yaxis)
+    plots.legend_below(figure, n_columns=2)

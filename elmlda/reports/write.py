@@ -1,4 +1,4 @@
-"""The report of a folder, whatever is in it: a run, or the runs of a comparison or a study."""
+"""A report's files: whole or not at all, the same records the same bytes."""
 
 from __future__ import annotations
 
@@ -6,34 +6,46 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from elmlda.errors import ElmldaError
 from elmlda.experiments.compare import CompareRecord
-from elmlda.reports.choices import read_choices
-from elmlda.reports.choices_page import write_choices
-from elmlda.reports.claims import Kind, Reading
-from elmlda.reports.comparison import write_summary
-from elmlda.reports.headline import summarise, summarise_other_reading
-from elmlda.reports.provenance import find_gaps
-from elmlda.reports.run_report import WrittenReport, write_report
-from elmlda.reports.study import read_study, write_study
+from elmlda.reports.choices import make_choices_report, read_choices
+from elmlda.reports.claims.rule import Kind, Reading
+from elmlda.reports.comparison import make_comparison_report
+from elmlda.reports.model import Report
+from elmlda.reports.render import render_html, render_markdown
+from elmlda.reports.run import make_run_report
+from elmlda.reports.study import make_study_report, read_study
+from elmlda.runs.files import write_atomically
 from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import ACTIVATION_NAMES, INPUT_WEIGHTS, REPORT_FORMATS
 
+ADVICE = "The records are unchanged: remove the cause and run the same command again."
+
 
 @dataclass(frozen=True)
-class FolderReport:
-    """What was found in a folder, in a few lines, and the files that tell more."""
+class WrittenReport:
+    """The report of a folder, and its files."""
 
     folder: Path
-    lines: list[str]
+    report: Report
     paths: list[Path]
 
     def __str__(self) -> str:
-        first, *others = [*self.lines, *map(str, self.paths)]
-        return "\n  ".join([f"{self.folder}: {first}", *others])
+        report = self.report
+        lines = [f"{self.folder}: {report.headline}"]
+        if report.claims:
+            lines.append(report.second_line)
+        lines += [
+            f"{claim.verdict:16} {claim.text} ({claim.because})"
+            for claim in report.claims
+            if claim.kind == Kind.STATEMENT and claim.reading != Reading.CONSTANT
+        ]
+        return "\n  ".join([*lines, *(f"Missing: {gap}" for gap in report.gaps), *map(str, self.paths)])
 
 
-def report(folder: str | Path, formats: Collection[str] = REPORT_FORMATS) -> FolderReport:
+def report(folder: str | Path, formats: Collection[str] = REPORT_FORMATS) -> WrittenReport:
     """Make tables, figures and pages from a folder's records, and write them there.
 
     Parameters
@@ -46,11 +58,19 @@ def report(folder: str | Path, formats: Collection[str] = REPORT_FORMATS) -> Fol
     if unknown:
         known = ", ".join(REPORT_FORMATS)
         raise ElmldaError(f"format is {unknown[0]!r}: expected some of {known}.")
+    made = make_report(folder)
+    return WrittenReport(folder, made, write_report(made, folder, formats))
+
+
+def make_report(folder: Path) -> Report:
+    """The report of a run, or of a folder of runs, whichever command made them."""
     if (folder / MANIFEST).exists() or not any(folder.glob(f"*/{MANIFEST}")):
-        written = write_report(folder, formats)
-        return FolderReport(folder, _summarise(written), written.paths)
-    finding, paths = _write_together(folder, formats)
-    return FolderReport(folder, [finding], paths)
+        return make_run_report(folder)
+    if study := read_study(folder):
+        return make_study_report(folder, study)
+    if choices := read_choices(folder):
+        return make_choices_report(choices)
+    return make_comparison_report(folder)
 
 
 def find_folders(top: Path) -> list[Path]:
@@ -62,23 +82,27 @@ def find_folders(top: Path) -> list[Path]:
     return sorted(runs | together)
 
 
-def _write_together(folder: Path, formats: Collection[str]) -> tuple[str, list[Path]]:
-    """The report of a folder of runs, whichever command made them."""
-    study = read_study(folder)
-    if study:
-        return write_study(folder, study, formats)
-    choices = read_choices(folder)
-    return write_choices(folder, choices, formats) if choices else write_summary(folder, formats)
+def write_report(report: Report, folder: Path, formats: Collection[str] = REPORT_FORMATS) -> list[Path]:
+    """Write a report's tables, figures and pages, or those of the formats that are asked for."""
+    paths: list[Path] = []
+    if "csv" in formats:
+        paths += [write_csv(table, folder / f"{name}.csv") for name, table in report.tables.items()]
+    if "figures" in formats:
+        for figure in report.figures:
+            for suffix, content in figure.files.items():
+                paths.append(_write(content, folder / f"{figure.name}.{suffix}"))
+    if "md" in formats:
+        paths.append(_write(render_markdown(report).encode(), folder / f"{report.stem}.md"))
+    if "html" in formats:
+        paths.append(_write(render_html(report).encode(), folder / f"{report.stem}.html"))
+    return paths
 
 
-def _summarise(written: WrittenReport) -> list[str]:
-    """What was found, and what is missing."""
-    lines = [summarise(written.run, written.claims)[0]]
-    if written.claims:
-        lines.append(summarise_other_reading(written.claims))
-    lines += [
-        f"{claim.verdict:16} {claim.text} ({claim.because})"
-        for claim in written.claims
-        if claim.kind == Kind.STATEMENT and claim.reading != Reading.CONSTANT
-    ]
-    return lines + [f"Missing: {gap}" for gap in find_gaps(written.run)]
+def write_csv(table: pd.DataFrame, path: Path) -> Path:
+    """With six digits: more than any number here deserves, and without the noise of the last bits."""
+    return _write(table.to_csv(index=False, float_format="%.6g").encode(), path)
+
+
+def _write(content: bytes, path: Path) -> Path:
+    write_atomically(path, content, ADVICE)
+    return path

@@ -14,7 +14,7 @@ from elmlda.errors import ElmldaError
 from elmlda.experiments.tune import TuneRecord, choose
 from elmlda.networks.model_file import read_model
 from elmlda.networks.train import run_network
-from elmlda.reports.study import read_study, write_study
+from elmlda.reports.write import report
 from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
 
 SHAPED = INPUT_WEIGHTS[1:]
@@ -346,8 +346,7 @@ def test_a_study_on_mnist_stands_beside_others_figures(tmp_path):
     for scheme in ("constrained", "receptive-field-constrained"):
         run = {"input_weights": scheme, "weight_norm": 1.0, "ridge": 1.0}
         make_run(tmp_path / scheme, run=run, sweep=sweep_records(rates))
-    study = read_study(tmp_path)
-    _, paths = write_study(tmp_path, study, ("figures", "md"))
+    paths = report(tmp_path, ("figures", "md")).paths
     assert [path.name for path in paths] == ["schemes.png", "schemes.svg", "report.md"]
     drawn = (tmp_path / "schemes.svg").read_text()
     assert "LDA-ELM, the paper" in drawn
@@ -360,7 +359,7 @@ def test_a_study_without_a_common_size_says_so(tmp_path):
     for scheme, fanout in (("uniform", 1), ("constrained", 2)):
         rates = {fanout: [(3.0, 2.9)]}
         make_run(tmp_path / scheme, run={"input_weights": scheme}, sweep=sweep_records(rates))
-    finding, _ = write_study(tmp_path, read_study(tmp_path), ("md",))
+    finding = report(tmp_path, ("md",)).report.headline
     assert finding.startswith("No number of hidden units has been run with every kind")
 
 
@@ -369,7 +368,7 @@ def test_a_study_is_of_one_data_set(tmp_path):
         run = {"input_weights": scheme, "dataset": name}
         make_run(tmp_path / scheme, run=run, sweep=sweep_records({1: [(3.0, 2.9)]}))
     with pytest.raises(ElmldaError, match=r"runs of several data sets \(.*mnist"):
-        write_study(tmp_path, read_study(tmp_path), ("md",))
+        report(tmp_path, ("md",))
 
 
 def test_ridges_that_float32_is_not_enough_for(tune):

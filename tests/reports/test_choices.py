@@ -1,6 +1,5 @@
 """What the paper leaves open: simulated combinations, recomputed from the files alone."""
 
-import json
 import re
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from elmlda.errors import ElmldaError
 from elmlda.experiments.choices import name_choice
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports.choices import find_choice_gaps, read_choices
-from elmlda.reports.choices_page import write_choices
+from elmlda.reports.write import report
 
 FANOUTS = (1, 2, 3)
 PLAN = {"sweep": {"repeats": 30, "n_hidden": [784, 1568, 2352]}}
@@ -60,7 +59,7 @@ def make_all(folder):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = make_all(tmp_path_factory.mktemp("study") / "choices")
-    write_choices(made, read_choices(made), FORMATS)
+    report(made, FORMATS)
     return made
 
 
@@ -156,7 +155,8 @@ def test_an_unfinished_study_gives_a_report_of_what_it_has(tmp_path):
         "tanh, inputs / 255: 3 of 90 planned results.",
         "softsign, inputs / 255: 0 of 90 planned results.",
     ]
-    finding, paths = write_choices(tmp_path, runs, FORMATS)
+    written = report(tmp_path, FORMATS)
+    finding, paths = written.report.headline, written.paths
     assert finding.startswith("Nothing printed to compare with")
     assert [path.name for path in paths] == ["choices.csv", "report.md"]
     for path in paths:
@@ -166,7 +166,7 @@ def test_an_unfinished_study_gives_a_report_of_what_it_has(tmp_path):
 def test_no_combination_is_near(tmp_path):
     make_choice(tmp_path, "logistic", 1 / 255, simulate(-60))
     make_choice(tmp_path, "sine", 1 / 255, simulate(300))
-    finding, _ = write_choices(tmp_path, read_choices(tmp_path), ("md",))
+    finding = report(tmp_path, ("md",)).report.headline
     assert finding.startswith(
         "No combination is within 1.96 standard errors of all 6 rates of Table 1 at fan-outs 1-3; the "
         "nearest is logistic, inputs / 255 (|z| up to "
@@ -180,7 +180,7 @@ def test_a_constant_unit_is_judged_too(tmp_path):
         SweepRecord(**{**vars(record), "lda_errors": record.lda_errors - 30}) for record in simulate(30)
     ]
     make_choice(tmp_path, "tanh", 1 / 255, records)
-    finding, _ = write_choices(tmp_path, read_choices(tmp_path), ("md",))
+    finding = report(tmp_path, ("md",)).report.headline
     assert finding.startswith("No combination is within")
     page = (tmp_path / "report.md").read_text()
     assert "if PI-ELM has a constant hidden unit: tanh, inputs / 255." in page
@@ -190,7 +190,7 @@ def test_other_data_are_not_held_against_the_paper(tmp_path):
     data = {"dataset": "mine", "sha256": {"train-images": "ab"}}
     for activation in ("tanh", "softsign"):
         make_choice(tmp_path, activation, 1 / 255, simulate(0), **data)
-    write_choices(tmp_path, read_choices(tmp_path), ("csv", "md"))
+    report(tmp_path, ("csv", "md"))
     table = pd.read_csv(tmp_path / "choices.csv")
     assert table[["paper_error_percent", "z"]].isna().all(axis=None)
     assert table.loc[table["choice"] == "softsign-255", "paired_difference"].notna().all()
@@ -223,17 +223,7 @@ def test_runs_of_other_names_do_not_count(tmp_path):
 
 def test_the_same_records_give_the_same_bytes(folder, tmp_path):
     again = make_all(tmp_path / "again")
-    program = (
-        "import sys; from pathlib import Path; from elmlda.reports.choices import read_choices;"
-        "from elmlda.reports.choices_page import write_choices; folder = Path(sys.argv[1]);"
-        f"write_choices(folder, read_choices(folder), {FORMATS})"
-    )
+    program = f"import sys; from elmlda import report; report(sys.argv[1], {FORMATS})"
     subprocess.run([sys.executable, "-c", program, again], check=True)
     for name in ("choices.csv", "choices.png", "choices.svg", "report.md"):
         assert (again / name).read_bytes() == (folder / name).read_bytes(), name
-
-
-def test_the_command_of_each_run_stands_in_the_report(folder, text):
-    manifest = json.loads((folder / "logistic-1/manifest.json").read_text())
-    assert manifest["run"]["input_scale"] == 1.0
-    assert "elmlda sweep --fanout 1-3 --repeats 30 --activation logistic --input-scale 1.0\n" in text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elmlda import paper
-from elmlda.reports.claims import (
+from elmlda.reports.claims.rule import (
     NETWORKS,
     RATE_MARGIN,
     Check,

@@ -8,16 +8,19 @@ import pytest
 from scipy import stats
 
 from elmlda.experiments.compare import CompareRecord
-from elmlda.reports.compare_tables import (
+from elmlda.reports.comparison import (
     CONTESTANTS,
+    choose_fanout,
+    describe_findings,
+    tabulate_ranks,
+    tabulate_summary,
+)
+from elmlda.reports.subjects.compare import (
     adjust_holm,
     corrected_p,
     half_interval,
     tabulate_compare,
-    tabulate_ranks,
-    tabulate_summary,
 )
-from elmlda.reports.comparison import choose_fanout, describe_findings
 
 
 def record(repeat, fold, pi, lda, n_hidden=10, rule="none", n_train=90, n_test=10, ridge=0.0):

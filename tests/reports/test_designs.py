@@ -12,9 +12,9 @@ from made_up import N_TEST, make_run
 from scipy import stats
 
 from elmlda.experiments.sweep import SweepRecord
-from elmlda.reports.designs import find_design_gaps, find_independent, tabulate_designs
 from elmlda.reports.records import read_run
-from elmlda.reports.run_report import write_report
+from elmlda.reports.subjects.designs import find_design_gaps, find_independent, tabulate_designs
+from elmlda.reports.write import report
 
 METHODS = ("pi", "pi_constant", "lda")
 FANOUTS = (1, 3, 5, 10)
@@ -54,13 +54,13 @@ def section(folder):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    return write_report(make_both(tmp_path_factory.mktemp("designs") / "run"), FORMATS)
+    return report(make_both(tmp_path_factory.mktemp("designs") / "run"), FORMATS)
 
 
 @pytest.fixture
 def rates(written):
     """Rates of a design, method and fan-out, from the files alone."""
-    folder = written.run.folder
+    folder = written.folder
     frames = {"nested": pd.read_csv(folder / "sweep.csv")}
     frames["independent"] = pd.read_csv(folder / "independent/sweep.csv")
 
@@ -74,7 +74,7 @@ def rates(written):
 
 
 def test_every_number_of_the_table_from_the_files_alone(written, rates):
-    table = pd.read_csv(written.run.folder / "designs.csv").set_index(["method", "fanout"])
+    table = pd.read_csv(written.folder / "designs.csv").set_index(["method", "fanout"])
     assert list(table.index) == [(method, fanout) for method in METHODS for fanout in FANOUTS]
     for (method, fanout), row in table.iterrows():
         nested, independent = (rates(design, method)[fanout] for design in ("nested", "independent"))
@@ -94,7 +94,7 @@ def test_every_number_of_the_table_from_the_files_alone(written, rates):
 
 
 def test_correlations_of_neighbouring_fanouts(written, rates):
-    table = pd.read_csv(written.run.folder / "designs.csv").set_index(["method", "fanout"])
+    table = pd.read_csv(written.folder / "designs.csv").set_index(["method", "fanout"])
     for method in METHODS:
         for fanout, following in ((1, 3), (3, 5), (5, 10)):
             row = table.loc[method, fanout]
@@ -110,7 +110,7 @@ def test_correlations_of_neighbouring_fanouts(written, rates):
 
 
 def test_holms_correction_is_for_all_rows(written):
-    table = pd.read_csv(written.run.folder / "designs.csv")
+    table = pd.read_csv(written.folder / "designs.csv")
     for test in ("difference", "sd_ratio"):
         ordered = table.sort_values(f"{test}_p", ignore_index=True)
         factors = 12 - np.arange(12)
@@ -119,8 +119,8 @@ def test_holms_correction_is_for_all_rows(written):
 
 
 def test_the_sentences_follow_from_the_table(written):
-    table = pd.read_csv(written.run.folder / "designs.csv")
-    text = section(written.run.folder)
+    table = pd.read_csv(written.folder / "designs.csv")
+    text = section(written.folder)
     holds = ((table["difference_low"] <= 0) & (table["difference_high"] >= 0)).sum()
     assert f"Of 12 differences of means, {holds} have a 95 % interval that holds 0 (0.6 are" in text
     holds = ((table["sd_ratio_low"] <= 1) & (table["sd_ratio_high"] >= 1)).sum()
@@ -139,8 +139,8 @@ def test_the_sentences_follow_from_the_table(written):
     [({"shift": 12}, "Of 12 differences of means, 0 have"), ({"spread": 24}, "deviations, 0 have")],
 )
 def test_designs_that_differ_are_found(tmp_path, how, differing):
-    written = write_report(make_both(tmp_path / "run", **how), ("csv", "md"))
-    text = section(written.run.folder)
+    written = report(make_both(tmp_path / "run", **how), ("csv", "md"))
+    text = section(written.folder)
     assert "The designs differ beyond chance: PI-ELM at fan-out 1, " in text
     assert differing in text
     assert "for 12 tests 12 differ" in text
@@ -148,11 +148,12 @@ def test_designs_that_differ_are_found(tmp_path, how, differing):
 
 def test_a_true_null_is_refused_as_seldom_as_the_correction_says(written):
     """Both families together: at most 10 % of runs of equal designs are said to differ."""
+    run = read_run(written.folder)
     rng = np.random.default_rng(1)
     wrong = 0
     for _ in range(60):
-        nested = replace(written.run, sweep=simulate(rng, 200, FANOUTS, correlation=0.6))
-        table = tabulate_designs(nested, replace(written.run, sweep=simulate(rng, 60, FANOUTS)))
+        nested = replace(run, sweep=simulate(rng, 200, FANOUTS, correlation=0.6))
+        table = tabulate_designs(nested, replace(run, sweep=simulate(rng, 60, FANOUTS)))
         wrong += (table[["difference_p_holm", "sd_ratio_p_holm"]] < 0.05).any(axis=None)
     assert wrong <= 12, "more than 10 % by more than chance (binomial, p < 0.01)"
 
@@ -171,10 +172,10 @@ def test_a_true_null_is_refused_as_seldom_as_the_correction_says(written):
     ],
 )
 def test_another_run_is_named_as_not_comparable(tmp_path, settings, obstacle):
-    written = write_report(make_both(tmp_path / "run", run=settings), ("csv", "md"))
+    report(make_both(tmp_path / "run", run=settings), ("csv", "md"))
     assert not (tmp_path / "run/designs.csv").exists()
     assert section(tmp_path / "run") == ""
-    gaps = list(find_design_gaps(written.run))
+    gaps = list(find_design_gaps(read_run(tmp_path / "run")))
     assert len(gaps) == 1
     assert gaps[0].startswith(f"The run in independent/ is not comparable with this one: {obstacle}")
     assert gaps[0] in (tmp_path / "run/report.md").read_text().replace("\\", "")
@@ -190,31 +191,21 @@ def test_no_fanout_in_common(tmp_path):
 def test_an_independent_run_that_has_begun(tmp_path):
     folder = make_both(tmp_path / "run")
     (folder / "independent/sweep.csv").unlink()
-    assert write_report(folder, ("csv",)).run.independent is None
+    assert read_run(folder).independent is None
     rng = np.random.default_rng(0)
     make_run(folder / "independent", {"design": "independent"}, PLAN, sweep=simulate(rng, 1, (1, 3)))
-    written = write_report(folder, FORMATS)
+    report(folder, FORMATS)
     assert "There are too few repeats to compare the designs." in section(folder)
-    assert list(find_design_gaps(written.run)) == [
+    assert list(find_design_gaps(read_run(folder))) == [
         "The independent design has 2 of 240 planned results."
     ]
     assert not re.search(r"\bnan\b", section(folder), re.IGNORECASE)
     assert "nan" not in (folder / "designs.csv").read_text().lower()
 
 
-def test_how_to_make_both(written):
-    text = (written.run.folder / "report.md").read_text()
-    assert "elmlda sweep --fanout 1,3,5,10 --repeats 60 --design independent\n" in text
-
-
 def test_the_same_records_give_the_same_bytes(written, tmp_path):
     folder = make_both(tmp_path / "elsewhere")
-    program = (
-        "import sys; from pathlib import Path; from elmlda.reports.run_report import write_report;"
-    )
-    subprocess.run(
-        [sys.executable, "-c", f"{program} write_report(Path(sys.argv[1]), {FORMATS})", folder],
-        check=True,
-    )
+    program = f"import sys; from elmlda import report; report(sys.argv[1], {FORMATS})"
+    subprocess.run([sys.executable, "-c", program, folder], check=True)
     for path in written.paths:
         assert (folder / path.name).read_bytes() == path.read_bytes(), path.name

@@ -8,9 +8,9 @@ from made_up import ensemble_records, pair_records, sweep_records
 from scipy import stats
 
 from elmlda import paper
-from elmlda.reports.claims import Kind, Verdict
-from elmlda.reports.evidence import ALL_SIZES, gather_evidence
-from elmlda.reports.judge import judge_claims
+from elmlda.reports.claims.evidence import ALL_SIZES, gather_evidence
+from elmlda.reports.claims.judge import judge_claims
+from elmlda.reports.claims.rule import Kind, Verdict
 
 YES, NO = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 BETWEEN, OPEN = Verdict.INCONCLUSIVE, Verdict.OPEN

@@ -3,7 +3,7 @@
 import numpy as np
 from made_up import ensemble_records, pair_records, sweep_records
 
-from elmlda.reports.evidence import LDA, PI, PI_CONSTANT, gather_evidence
+from elmlda.reports.claims.evidence import LDA, PI, PI_CONSTANT, gather_evidence
 
 SWEEP = sweep_records(
     {1: [(7, 6.5, 6), (7.2, 6.9, 6.2)], 20: [(2.2, 2.15, 2.1), (2.4, 2.3, 2.2)], 30: [(1, 1)]}

@@ -16,7 +16,7 @@ from made_up import make_run
 from scipy import stats
 from simulated import simulate_run
 
-from elmlda.reports.run_report import write_report
+from elmlda.reports.write import report
 
 TABLE1 = pd.read_csv(
     io.StringIO(
@@ -308,7 +308,7 @@ def full(tmp_path_factory):
     records = simulate_run(np.random.default_rng(7), pi_shift=0.03, lda_shift=-0.02)
     plan = {"ensemble": {"n": 20, "n_hidden": 15680, "repeats": 10}}
     folder = make_run(tmp_path_factory.mktemp("full") / "run", experiments=plan, **records)
-    write_report(folder, ("csv",))
+    report(folder, ("csv",))
     return folder
 
 

@@ -7,8 +7,8 @@ import pytest
 from simulated import load_script
 
 from elmlda import paper
-from elmlda.reports.claims import Kind, Verdict
-from elmlda.reports.evidence import LDA, PI
+from elmlda.reports.claims.evidence import LDA, PI
+from elmlda.reports.claims.rule import Kind, Verdict
 
 N_RUNS = 25
 script = load_script()

@@ -9,10 +9,10 @@ from made_up import ensemble_records, pair_records, sweep_records, timing_record
 from scipy import stats
 
 from elmlda import paper
-from elmlda.reports.claims import Kind, Reading, Verdict
-from elmlda.reports.evidence import ALL_FANOUTS, ALL_SIZES, gather_evidence
-from elmlda.reports.judge import judge_claims, tabulate_claims
-from elmlda.reports.timing_tables import list_overheads
+from elmlda.reports.claims.evidence import ALL_FANOUTS, ALL_SIZES, gather_evidence
+from elmlda.reports.claims.judge import judge_claims, tabulate_claims
+from elmlda.reports.claims.rule import Kind, Reading, Verdict
+from elmlda.reports.subjects.timing import list_overheads
 
 YES, NO = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 BETWEEN, OPEN = Verdict.INCONCLUSIVE, Verdict.OPEN

@@ -9,12 +9,8 @@ from scipy import stats
 from elmlda import paper
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
-from elmlda.reports.tables import (
-    AS_PRINTED,
-    tabulate_as_printed,
-    tabulate_ensemble,
-    tabulate_sweep,
-)
+from elmlda.reports.subjects.ensemble import tabulate_ensemble
+from elmlda.reports.subjects.sweep import AS_PRINTED, tabulate_as_printed, tabulate_sweep
 
 N_TEST = 400
 
@@ -136,7 +132,7 @@ def test_equal_methods_have_no_p():
 
 def test_as_printed_has_the_papers_columns_in_its_order():
     records = [record(0, 784 * fanout, 40, 30) for fanout in (1, 3, 11, 20)]
-    printed = tabulate_as_printed(tabulate_sweep(records), AS_PRINTED["table1"])
+    printed = tabulate_as_printed(tabulate_sweep(records), AS_PRINTED)
     assert list(printed.columns) == ["fan-out", *paper.FANOUTS]
     printed = printed.set_index("fan-out")
     assert printed.loc["PI-ELM", 1] == 10

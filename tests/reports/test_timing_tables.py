@@ -11,8 +11,8 @@ from scipy import stats
 
 from elmlda import paper
 from elmlda.experiments.timing import TimingRecord, order_methods
-from elmlda.reports.run_report import write_report
-from elmlda.reports.timing_tables import list_overheads, tabulate_timing
+from elmlda.reports.subjects.timing import list_overheads, tabulate_timing
+from elmlda.reports.write import report
 
 
 def test_seconds_are_the_fastest_and_the_overhead_is_from_within_the_runs():
@@ -103,7 +103,7 @@ def recompute(path):
 @pytest.mark.parametrize("seed", range(3))
 def test_table_2_recomputed_from_the_file(tmp_path, seed):
     folder = make_run(tmp_path / "run", timing=noisy_records(seed, last=5))
-    write_report(folder, ["csv"])
+    report(folder, ["csv"])
     table = pd.read_csv(folder / "table2.csv").set_index("fanout")
     expected = recompute(folder / "timing.csv")
     assert list(table.index) == list(expected.index) == [1, 2, 3, 4, 5]
@@ -140,7 +140,7 @@ def recompute_verdict(path):
 def test_the_claim_recomputed_from_the_file(tmp_path, slow, extra, verdict):
     """By the same numbers as the table: the interval's upper end is below 12 % at each fan-out."""
     folder = make_run(tmp_path / "run", timing=noisy_records(1, slow=slow, extra=extra))
-    write_report(folder, ["csv"])
+    report(folder, ["csv"])
     claim = pd.read_csv(folder / "claims.csv").set_index("key").loc["little-extra-time"]
     table = pd.read_csv(folder / "table2.csv").set_index("fanout")
     expected, closest = recompute_verdict(folder / "timing.csv")

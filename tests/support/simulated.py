@@ -7,7 +7,7 @@ from pathlib import Path
 
 from made_up import ensemble_records, pair_records, sweep_records, timing_records
 
-from elmlda.reports.evidence import ALL_FANOUTS, ALL_SIZES
+from elmlda.reports.claims.evidence import ALL_FANOUTS, ALL_SIZES
 
 
 def load_script():

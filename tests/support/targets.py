@@ -373,7 +373,7 @@ def _report_seeds():
 
 def _check_report(content, folder):
     from elmlda.reports.records import read_run  # here: matplotlib takes its time
-    from elmlda.reports.run_report import write_report
+    from elmlda.reports.write import report
 
     manifest, *records = content.split(b"\0\0")
     (folder / "manifest.json").write_bytes(sign(manifest))
@@ -385,7 +385,7 @@ def _check_report(content, folder):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if read_or_refuse(read_run, folder) is not None:
-            read_or_refuse(write_report, folder, ("csv", "md"))
+            read_or_refuse(report, folder, ("csv", "md"))
 
 
 def _identity(manifest, record_type):

@@ -15,7 +15,8 @@ import numpy as np
 from elmlda import paper
 from elmlda.core.arrays import FloatArray
 from elmlda.ranges import format_ranges
-from elmlda.reports.claims import (
+from elmlda.reports.claims.evidence import ALL_SIZES, LDA, Evidence
+from elmlda.reports.claims.rule import (
     NETWORKS,
     PAIRS,
     RATE_MARGIN,
@@ -27,9 +28,8 @@ from elmlda.reports.claims import (
     decide,
     decide_all,
 )
+from elmlda.reports.claims.statements import slope_weights
 from elmlda.reports.estimates import RATE_ROUNDING, Sample, sample_mean, take_means
-from elmlda.reports.evidence import ALL_SIZES, LDA, Evidence
-from elmlda.reports.statements import slope_weights
 
 NAMES = {1: "one network", 2: "two networks", 20: "twenty networks"}
 FULL = {1: (NETWORKS, "networks"), 2: (PAIRS, "pairs"), 20: (paper.ENSEMBLE_REPEATS, "ensembles")}

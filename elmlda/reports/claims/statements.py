@@ -17,7 +17,8 @@ import numpy as np
 from elmlda import paper
 from elmlda.core.arrays import FloatArray
 from elmlda.ranges import format_ranges
-from elmlda.reports.claims import (
+from elmlda.reports.claims.evidence import ALL_FANOUTS, LDA, PI, PI_CONSTANT, Evidence
+from elmlda.reports.claims.rule import (
     AVERAGE_MARGIN,
     TIMINGS,
     Check,
@@ -41,7 +42,6 @@ from elmlda.reports.estimates import (
     sample_mean,
     take_means,
 )
-from elmlda.reports.evidence import ALL_FANOUTS, LDA, PI, PI_CONSTANT, Evidence
 
 SMALL_FANOUT = 5
 """Up to here fan-outs are small: the paper's introduction calls 5 to 20 the usual ones."""

@@ -1,12 +1,12 @@
-"""Whether LDA-ELM's outputs are posterior probabilities: a table and sentences, from records."""
+"""Whether LDA-ELM's outputs are posterior probabilities: table, reliability diagram and sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,17 @@ from scipy import stats
 
 from elmlda.core.calibration import N_BINS, SMALLEST, Reliability
 from elmlda.experiments.calibration import CalibrationRecord
+from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL, estimate_mean
+from elmlda.reports.model import Column, Drawing, Section, make_table
 
-CALIBRATION_NOTE = (
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FEWEST = 20
+"""Samples of a bin that is shown: the accuracy of fewer says nothing."""
+NOTE = (
     "Confidence is the posterior of the chosen class; overconfident: its mean is above the accuracy. "
     f"Log-loss: mean of −log of the true class's posterior; what is below {SMALLEST:.2g}, the range of "
     "float32, counts as that (below range: in so many samples). Brier score: squared differences from "
@@ -138,3 +146,77 @@ def _compare(few: pd.Series[Any], many: pd.Series[Any]) -> str:
         f"{many['ece_by_chance']:.4f} by chance; their log-loss is {few['log_loss']:.3f} and "
         f"{many['log_loss']:.3f}."
     )
+
+
+COLUMNS = [
+    Column("Fan-out", "fanout", ".3g"),
+    Column("Networks combined", "size", ".0f"),
+    Column("Groups", "groups", ".0f", extra=True),
+    Column("Log-loss", "log_loss", ".3f", "log_loss_interval"),
+    Column("below range", "floored", ".1f", extra=True),
+    Column("Brier score", "brier", ".4f", "brier_interval", extra=True),
+    Column("ECE", "ece", ".4f", "ece_interval"),
+    Column("by chance", "ece_by_chance", ".4f", extra=True),
+    Column("Confidence, %", "confidence_percent", ".2f", "confidence_interval", extra=True),
+    Column("Accuracy, %", "accuracy_percent", ".2f", "accuracy_interval", extra=True),
+    Column("confidence − accuracy, points", "overconfidence", "+.2f", "overconfidence_interval"),
+]
+
+
+def make_section(records: Sequence[CalibrationRecord], table: pd.DataFrame) -> Section:
+    """Table, figure and words; `table` is `tabulate_calibration`'s."""
+    bins = {
+        (fanout, size): merge_bins(records, n_hidden, size)
+        for fanout, n_hidden, size in table[["fanout", "n_hidden", "size"]].itertuples(index=False)
+    }
+    figure = Drawing(
+        "reliability",
+        "Accuracy over confidence, for single networks and for combined ones",
+        "How often the chosen class is right, over its posterior. Calibrated posteriors lie on the "
+        f"dashed line, overconfident ones below. Bins of fewer than {FEWEST} samples are left out.",
+        partial(plot_reliability, bins=bins),
+    )
+    return Section(
+        "calibration",
+        "Are they posteriors?",
+        summary=explain_calibration(table),
+        figures=[figure],
+        tables=[make_table("LDA-ELM's posteriors, means over groups of networks", table, COLUMNS)],
+        note=NOTE,
+    )
+
+
+def plot_reliability(figure: Figure, bins: Mapping[tuple[float, int], Reliability]) -> None:
+    """Single networks by fan-out on the left, the largest fan-out's combined on the right.
+
+    Parameters
+    ----------
+    bins : fan-out and number of combined networks -> all their groups' bins
+    """
+    largest = max(fanout for fanout, _ in bins)
+    single = [(f"fan-out {fanout:g}", found) for (fanout, size), found in bins.items() if size == 1]
+    combined = [
+        ("one network" if size == 1 else f"{size} networks", found)
+        for (fanout, size), found in bins.items()
+        if fanout == largest
+    ]
+    # One network of the largest fan-out is in both: first, so that it looks the same.
+    shown = {"Single networks": single[::-1]} if single else {}
+    if any(size > 1 for _, size in bins):
+        shown[f"Networks of fan-out {largest:g} combined"] = combined
+    figure.set_size_inches(3.5 * len(shown), 3.7)
+    all_axes = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, (title, curves) in zip(all_axes, shown.items(), strict=True):
+        _plot_panel(axes, curves)
+        axes.set_title(title)
+    all_axes[0].set_ylabel("Accuracy")
+
+
+def _plot_panel(axes: Axes, curves: Sequence[tuple[str, Reliability]]) -> None:
+    axes.plot([0, 1], [0, 1], ls="--", lw=0.8, color=plots.ink())
+    for i, (label, found) in enumerate(curves):
+        kept = found.counts >= FEWEST
+        accuracy = found.correct[kept] / found.counts[kept]
+        axes.plot(found.mean_confidences[kept], accuracy, label=label, **plots.style(i))
+    axes.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="Confidence", aspect="equal")
+    axes.legend(loc="upper left")

@@ -7,12 +7,13 @@ from races import measurement
 from elmlda.bench.growth import CostLaw, GrowthPoint
 from elmlda.bench.outcome import Difference, Standing
 from elmlda.bench.race import Measurement
-from elmlda.reports.bench_report import (
+from elmlda.reports.race import (
     describe_best_pair,
-    write_growth,
+    make_growth_report,
+    make_race_report,
     write_measurements,
-    write_race,
 )
+from elmlda.reports.write import write_report
 
 STANDINGS = [
     Standing("nested", "PI and LDA", "1-4", 2.0, "measured", 1.0, "yes", ""),
@@ -24,23 +25,26 @@ STANDINGS = [
 
 def write(folder, differences=()):
     machine = {"cpu": "Abacus", "blas": ["one", "two"]}
-    return write_race(folder, "clouds", STANDINGS, differences, machine, "elmlda bench --seed 7")
+    race = "clouds", STANDINGS, differences
+    return write_report(make_race_report(*race, machine, "elmlda bench --seed 7"), folder)
 
 
 def test_a_race_is_written(tmp_path):
     paths = write(tmp_path)
-    assert [path.name for path in paths] == ["bench.csv", "bench.md", "bench.png", "bench.svg"]
+    assert [path.name for path in paths] == [
+        "bench.csv", "bench.png", "bench.svg", "bench.md", "bench.html",
+    ]  # fmt: skip
     table = pd.read_csv(tmp_path / "bench.csv", keep_default_na=False)
     assert list(table["contestant"]) == ["nested", "limit", "sklearn-lda", "hpelm"]
     assert list(table["seconds"]) == ["2", "1.5", "123.4", ""]
-    page = (tmp_path / "bench.md").read_text()
-    assert page.startswith("# clouds\n")
+    page = (tmp_path / "bench.md").read_text().replace("\\", "")
+    assert page.startswith("# clouds: How long do others take?\n")
     assert "| sklearn-lda | LDA | 1-4 | 123.40 | fitted | 61.70 | within 1 |" in page
     assert "| hpelm | PI | 1-4 |  | absent |  |  |" in page
     assert "not installed.\n" in page
-    assert 'LinearDiscriminantAnalysis(solver="lsqr")` of scikit-learn 1.' in page
-    assert "    elmlda bench --seed 7\n" in page
-    assert "- cpu: Abacus\n- blas: one, two\n" in page
+    assert 'LinearDiscriminantAnalysis(solver="lsqr") of scikit-learn 1.' in page
+    assert "\nelmlda bench --seed 7\n" in page
+    assert "- computed on: cpu Abacus; blas one, two\n" in page
     assert "VOID" not in page
     assert "differ" not in page
     svg = (tmp_path / "bench.svg").read_text()
@@ -50,7 +54,7 @@ def test_a_race_is_written(tmp_path):
 
 def test_a_void_race_is_called_so_everywhere(tmp_path):
     write(tmp_path, [Difference("sklearn-lda", "lda", 3, 12, 8)])
-    assert (tmp_path / "bench.md").read_text().startswith("# VOID, error counts differ: clouds\n")
+    assert (tmp_path / "bench.md").read_text().startswith("# VOID, error counts differ: clouds: How")
     assert "- sklearn-lda, LDA at fan-out 3: 12 errors, nested" in (tmp_path / "bench.md").read_text()
     assert "VOID" in (tmp_path / "bench.svg").read_text()
 
@@ -86,10 +90,13 @@ def test_growth_is_written_with_its_law(tmp_path):
     contents = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        paths = write_growth(tmp_path / name, points, 600, [1001, 2002, 3003, 5005])
+        grown = make_growth_report(points, 600, [1001, 2002, 3003, 5005])
+        paths = write_report(grown, tmp_path / name)
         contents.append([path.read_bytes() for path in paths])
     assert contents[0] == contents[1]
-    assert [path.name for path in paths] == ["growth.csv", "growth.png", "growth.svg"]
+    assert [path.name for path in paths] == [
+        "growth.csv", "growth.png", "growth.svg", "growth.md", "growth.html",
+    ]  # fmt: skip
     table = pd.read_csv(paths[0])
     assert list(table) == [
         "fanout", "n_hidden", "seconds", "fitted_seconds", "peak_bytes", "predicted_bytes",
@@ -100,8 +107,8 @@ def test_growth_is_written_with_its_law(tmp_path):
 
 def test_two_points_have_no_law(tmp_path):
     points = [GrowthPoint(f, 6 * f, float(f), 1000 * f) for f in (1, 2)]
-    paths = write_growth(tmp_path, points, 600, [1001, 2002])
-    assert pd.read_csv(paths[0])["fitted_seconds"].isna().all()
+    (path,) = write_report(make_growth_report(points, 600, [1001, 2002]), tmp_path, ("csv",))
+    assert pd.read_csv(path)["fitted_seconds"].isna().all()
 
 
 def test_the_best_peers_together_are_told():
@@ -113,6 +120,6 @@ def test_the_best_peers_together_are_told():
     ]
     assert describe_best_pair(rows) == (
         "The fastest peers for both methods, sklearn-ridge and sklearn-lda, take 129.4 s together "
-        "(fitted): **64.7 times** the nested network's time."
+        "(fitted): 64.7 times the nested network's time."
     )
     assert describe_best_pair(STANDINGS) == ""  # hpelm is absent: nobody for PI

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from elmlda.reports.claims import Claim, Reading
-from elmlda.reports.ensemble_statements import judge_ensembles
-from elmlda.reports.evidence import Evidence
-from elmlda.reports.statements import (
+from elmlda.reports.claims.ensembles import judge_ensembles
+from elmlda.reports.claims.evidence import Evidence
+from elmlda.reports.claims.rule import Claim, Reading
+from elmlda.reports.claims.statements import (
     judge_average_improvement,
     judge_better_everywhere,
     judge_error_falls,
@@ -18,7 +18,7 @@ from elmlda.reports.statements import (
     judge_overhead,
     list_untested,
 )
-from elmlda.reports.table1_claims import judge_cells
+from elmlda.reports.claims.table1 import judge_cells
 
 
 def judge_claims(evidence: Evidence) -> list[Claim]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from elmlda import paper
-from elmlda.reports.claims import (
+from elmlda.reports.claims.evidence import LDA, Evidence
+from elmlda.reports.claims.rule import (
     IMPROVEMENT_MARGIN,
     RATE_MARGIN,
     Check,
@@ -18,9 +19,8 @@ from elmlda.reports.claims import (
     around,
     decide,
 )
+from elmlda.reports.claims.statements import PI_COLUMNS, key_of, measure_improvements
 from elmlda.reports.estimates import IMPROVEMENT_ROUNDING, RATE_ROUNDING, sample_mean
-from elmlda.reports.evidence import LDA, Evidence
-from elmlda.reports.statements import PI_COLUMNS, key_of, measure_improvements
 
 
 def judge_cells(evidence: Evidence) -> Iterator[Claim]:

@@ -8,17 +8,21 @@ construction: in the nested design one network gives all fan-outs of a repeat, s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise, zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from elmlda.core.arrays import FloatArray
-from elmlda.reports.compare_tables import adjust_holm
+from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL
+from elmlda.reports.model import Column, Drawing, Section, make_table
 from elmlda.reports.rates import (
     METHOD_NAMES,
+    METHOD_PLACES,
+    SHORT_NAMES,
     Comparison,
     brown_forsythe_p,
     compare_means,
@@ -27,9 +31,38 @@ from elmlda.reports.rates import (
     pivot_by_repeat,
 )
 from elmlda.reports.records import INDEPENDENT, RunRecords
+from elmlda.reports.subjects.compare import adjust_holm
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ALPHA = 1 - LEVEL
 TESTS = ("difference", "sd_ratio")
+RATIO_TICKS = (0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5)
+COLUMNS = [
+    Column("Method", "name"),
+    Column("Fan-out", "fanout", ".3g"),
+    Column("Repeats", "repeats", extra=True),
+    Column("Nested, %", "nested_error_percent", ".3f"),
+    Column("Independent, %", "independent_error_percent", ".3f"),
+    Column("Difference, points", "difference", "+.3f", "difference_half"),
+    Column("p, Holm", "difference_p_holm", ".2g", extra=True),
+    Column("SD, nested", "nested_sd", ".3f", extra=True),
+    Column("SD, independent", "independent_sd", ".3f", extra=True),
+    Column("Ratio of SD", "sd_ratio", ".2f", bounds=True),
+    Column("p, Holm", "sd_ratio_p_holm", ".2g", extra=True),
+]
+CORRELATION_COLUMNS = [
+    Column("Method", "name"),
+    Column("Fan-outs", "fanouts"),
+    Column("Nested", "nested_correlation", "+.2f", bounds=True),
+    Column("Independent", "independent_correlation", "+.2f", bounds=True),
+]
+NOTE = (
+    "Intervals: Welch's of the difference of means, the F distribution's of the ratio of standard "
+    "deviations."
+)
 
 
 def find_independent(run: RunRecords) -> RunRecords | None:
@@ -47,8 +80,7 @@ def find_design_gaps(run: RunRecords) -> Iterator[str]:
     if obstacle:
         yield f"The run in {INDEPENDENT}/ is not comparable with this one: {obstacle}."
         return
-    planned = other.planned("sweep")
-    n_planned = planned.get("repeats", 0) * len(planned.get("n_hidden", ()))
+    n_planned = other.count_planned("sweep")
     if len(other.sweep) < n_planned:
         yield f"The independent design has {len(other.sweep):,} of {n_planned:,} planned results."
 
@@ -234,3 +266,68 @@ def describe_correlations(table: pd.DataFrame, run: RunRecords) -> Iterator[str]
 
 def _range(values: pd.Series[float]) -> str:
     return f"{values.min():.2f} to {values.max():.2f}".replace("-", "−")
+
+
+def make_sections(table: pd.DataFrame, run: RunRecords) -> Iterator[Section]:
+    """Figure, tables and sentences; `table` is `tabulate_designs`'s."""
+    shown = table.assign(
+        name=table["method"].map(SHORT_NAMES),
+        repeats=table["nested_repeats"].astype(str) + ", " + table["independent_repeats"].astype(str),
+        difference_half=table["difference_high"] - table["difference"],
+    )
+    caption = "Error rates in per cent over repeats, with 95 % intervals"
+    figure = Drawing(
+        "designs",
+        "Differences of means and ratios of standard deviations of the two designs",
+        "Nested minus independent on the left, nested over independent on the right.",
+        partial(plot_designs, table=table),
+    )
+    yield Section(
+        "designs",
+        "Nested against independent",
+        figures=[figure],
+        tables=[make_table(caption, shown, COLUMNS)],
+        note=" ".join([*describe_designs(table), NOTE]),
+    )
+    correlations = " ".join(describe_correlations(table, run))
+    if correlations:
+        caption = "Correlation of the error rates at two fan-outs over repeats, with 95 % intervals"
+        pairs = shown.dropna(subset=["next_fanout"])
+        both = zip(pairs["fanout"], pairs["next_fanout"], strict=True)
+        pairs = pairs.assign(fanouts=[f"{a:g} and {b:g}" for a, b in both])
+        yield Section(
+            "correlations",
+            "Nested against independent: correlation of fan-outs",
+            tables=[make_table(caption, pairs, CORRELATION_COLUMNS)],
+            note=f"{correlations} Intervals are Fisher's.",
+        )
+
+
+def plot_designs(figure: Figure, table: pd.DataFrame) -> None:
+    """Differences of means and ratios of standard deviations over fan-out."""
+    figure.set_size_inches(6.8, 3.4)
+    left, right = figure.subplots(1, 2)
+    right.set_yscale("log")
+    for axes, name, equal, label in (
+        (left, "difference", 0, "Difference of means (points)"),
+        (right, "sd_ratio", 1, "Ratio of standard deviations"),
+    ):
+        plots.mark_zero(axes, equal)
+        _plot_intervals(axes, table, name)
+        axes.set(xlabel="Fan-out", ylabel=label)
+    plots.place_ticks(right.yaxis, RATIO_TICKS)
+    plots.legend_below(figure, left)
+    figure.suptitle("Nested against independent, with 95 % intervals")
+
+
+def _plot_intervals(axes: Axes, table: pd.DataFrame, name: str) -> None:
+    """A point with its interval for each method and fan-out, methods side by side."""
+    fanouts = list(dict.fromkeys(table["fanout"]))
+    for i, (method, rows) in enumerate(table.groupby("method", sort=False)):
+        places = [fanouts.index(fanout) + 0.2 * (i - 1) for fanout in rows["fanout"]]
+        sides = [rows[name] - rows[f"{name}_low"], rows[f"{name}_high"] - rows[name]]
+        look = {"label": METHOD_NAMES[str(method)], **plots.style(METHOD_PLACES[str(method)])}
+        plots.plot_points(axes, places, rows[name], sides, **look)
+    axes.set_xticks(range(len(fanouts)), [f"{fanout:g}" for fanout in fanouts])
+    axes.set_xlim(-0.5, len(fanouts) - 0.5)
+    axes.grid(visible=False, axis="x")

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from elmlda.bench.limit import TimedNetwork
-from elmlda.reports.bench_text import format_network
+from elmlda.reports.race_text import format_network
 
 
 def test_the_network_in_lines():

@@ -1,48 +1,29 @@
-"""Verdicts for people: the first lines of a report, its tables of claims, and the rule in words."""
+"""Verdicts for people: a report's first lines, its tables of claims, and the rule in words."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
 from elmlda import paper
-from elmlda.experiments.tune import choose
 from elmlda.ranges import format_ranges
-from elmlda.reports import claims as rule
-from elmlda.reports.claims import Claim, Kind, Reading, Verdict
-from elmlda.reports.compare_tables import tabulate_compare
-from elmlda.reports.records import RunRecords
-from elmlda.reports.statements import SMALL_FANOUT
+from elmlda.reports.claims import rule
+from elmlda.reports.claims.rule import Claim, Kind, Reading, Verdict
+from elmlda.reports.claims.statements import SMALL_FANOUT
+from elmlda.reports.model import Column, Section, Table, make_table
 
 MOST_NAMES = 4
 """More claims than this are counted, not named."""
 
 
-@dataclass(frozen=True)
-class ClaimGroup:
-    """A table of claims as people see it; a row maps the template's names to text."""
-
-    caption: str
-    rows: Sequence[dict[str, str]]
-
-
-def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
-    """One sentence on whether the paper was reproduced, and its kind, for the colour."""
-    if run.compare and not run.has_papers_experiments:
-        return summarise_compare(tabulate_compare(run.compare)), "neutral"
-    if run.tune and not run.has_papers_experiments:
-        return summarise_tune(run), "neutral"
-    if not run.is_papers_data:
-        return "Not the paper's data: nothing to compare with.", "neutral"
-    if not run.is_papers_kind:
-        return f"Not the paper's input weights but {run.input_weights} ones.", "neutral"
+def summarise_claims(claims: Sequence[Claim]) -> tuple[str, str]:
+    """One sentence on whether the paper was reproduced, PI-ELM as Eq. (5) has it, and its tone."""
     counted = select_counted(claims, Reading.EQ5)
     text = f"{_describe_interim(counted)}Reproduced: {_describe_verdicts(counted)}"
-    return text, _choose_kind(counted)
+    return text, _choose_tone(counted)
 
 
 def summarise_other_reading(claims: Sequence[Claim]) -> str:
@@ -106,7 +87,7 @@ def _name_claims(claims: Sequence[Claim]) -> str:
     return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for name, n in numbers.items())
 
 
-def _choose_kind(claims: Sequence[Claim]) -> str:
+def _choose_tone(claims: Sequence[Claim]) -> str:
     verdicts = {claim.verdict for claim in claims}
     if Verdict.NOT_REPRODUCED in verdicts:
         return "bad"
@@ -114,84 +95,91 @@ def _choose_kind(claims: Sequence[Claim]) -> str:
     return "good" if is_whole else "open"
 
 
-def summarise_compare(table: pd.DataFrame) -> str:
-    """One sentence on which method has fewer errors; `table` is `tabulate_compare`'s."""
-    better = table["difference"] > 0
-    surely = table["p"] < 0.05
-    return (
-        f"LDA-ELM has fewer errors than PI-ELM at {better.sum()} of {len(table)} sizes and ridges, "
-        f"more at {(table['difference'] < 0).sum()}; beyond chance (p < 0.05) at "
-        f"{(better & surely).sum()} and {(~better & surely).sum()}."
-    )
+COLUMNS = [
+    Column("Claim", "text", note="where"),
+    Column("Paper", "paper"),
+    Column("Counts", "counts"),
+    Column("Ours", "ours"),
+    Column("95 % interval", "interval"),
+    Column("z", "z"),
+    Column("Repeats", "repeats"),
+    Column("Verdict", "verdict", note="because", tone="tone"),
+]
 
 
-def summarise_tune(run: RunRecords) -> str:
-    """One sentence on the setting that was best."""
-    best = choose(run.tune)
-    size = "range" if run.input_weights == "uniform" else "norm"
-    return (
-        f"With {run.input_weights} input weights a weight {size} of {best.weight_size:g} and a ridge "
-        f"of {best.ridge:g} are best: LDA-ELM gets {best.lda_error_percent:.2f} % of the "
-        f"{run.tune[0].n_validation:,} held-out training samples wrong, PI-ELM "
-        f"{best.pi_error_percent:.2f} %. The test samples had no part in it."
-    )
-
-
-def group_statements(claims: Sequence[Claim]) -> list[ClaimGroup]:
-    """Statements with PI-ELM as Eq. (5) has it, then those that differ by the other reading."""
-    kinds = (Kind.STATEMENT, Kind.FURTHER)
-    return _group(
-        claims,
-        kinds,
+def describe_claims(claims: Sequence[Claim]) -> list[Section]:
+    """What the paper states, what no record can decide, and the rule."""
+    if not claims:
+        return []
+    tables = _tabulate(
+        [claim for claim in claims if claim.kind in (Kind.STATEMENT, Kind.FURTHER)],
         "What the paper states, and what the records say; PI-ELM as Eq. (5) has it",
         "The same, PI-ELM with a constant hidden unit",
     )
+    untested = [
+        f"{claim.text} ({claim.where}): {claim.because}."
+        for claim in claims
+        if claim.kind == Kind.UNTESTED
+    ]
+    return [
+        Section("claims", "The paper's claims", tables=tables, note=BRIEF_RULE),
+        Section("rule", "How verdicts are made", items=RULE, folded=True),
+        Section("untested", "Not tested", items=untested, folded=True),
+    ]
 
 
-def group_cells(claims: Sequence[Claim]) -> list[ClaimGroup]:
-    """The cells of Table 1, then those that differ by the other reading."""
-    return _group(
-        claims,
-        (Kind.RATE, Kind.IMPROVEMENT),
-        "The cells of Table 1, one by one; PI-ELM as Eq. (5) has it",
-        "The cells that differ, PI-ELM with a constant hidden unit",
-    )
-
-
-def _group(
-    claims: Sequence[Claim], kinds: Sequence[Kind], caption: str, other_caption: str
-) -> list[ClaimGroup]:
-    some = [claim for claim in claims if claim.kind in kinds]
-    if not some:
+def describe_cells(claims: Sequence[Claim]) -> list[Section]:
+    """The cells of Table 1, one by one."""
+    if not claims:
         return []
-    first = [_row(claim) for claim in some if claim.reading != Reading.CONSTANT]
-    second = [_row(claim) for claim in some if claim.reading == Reading.CONSTANT]
-    return [ClaimGroup(caption, first), ClaimGroup(other_caption, second)]
+    tables = _tabulate(
+        [claim for claim in claims if claim.is_cell],
+        "Rates and improvements; PI-ELM as Eq. (5) has it",
+        "Those that differ, PI-ELM with a constant hidden unit",
+    )
+    return [Section("cells", "Every cell of Table 1", tables=tables, folded=True)]
+
+
+def _tabulate(claims: Sequence[Claim], caption: str, other_caption: str) -> list[Table]:
+    """By Eq. (5), then those that differ by the other reading."""
+    parts = {
+        caption: [claim for claim in claims if claim.reading != Reading.CONSTANT],
+        other_caption: [claim for claim in claims if claim.reading == Reading.CONSTANT],
+    }
+    return [
+        make_table(title, pd.DataFrame([_row(claim) for claim in some]), COLUMNS, kind="claims")
+        for title, some in parts.items()
+    ]
 
 
 def _row(claim: Claim) -> dict[str, str]:
-    """What the page shows of a claim."""
+    """What people see of a claim."""
     is_marked = claim.interim and claim.verdict in (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    ours, unit = claim.ours, claim.unit
     return {
         "text": claim.text,
         "where": claim.where + (", not counted" if claim.kind == Kind.FURTHER else ""),
-        "paper": _number(claim.printed, claim.unit),
-        "ours": _number(claim.ours.value, claim.unit) or "–",
+        "paper": "" if math.isnan(claim.printed) else f"{_digits(claim.printed, unit)} {unit}",
+        "counts": _describe_region(claim.region, unit),
+        "ours": "–" if math.isnan(ours.value) else f"{_digits(ours.value, unit)} {unit}",
         "interval": ""
-        if math.isnan(claim.ours.low)
-        else f"{_digits(claim.ours.low, claim.unit)} to {_digits(claim.ours.high, claim.unit)}",
+        if math.isnan(ours.low)
+        else f"{_digits(ours.low, unit)} to {_digits(ours.high, unit)}",
         "z": "" if math.isnan(claim.z) else f"{round(claim.z, 1) + 0.0:+.1f}".replace("-", "−"),
-        "repeats": f"{claim.ours.repeats} of {claim.full}"
-        if claim.interim
-        else str(claim.ours.repeats),
+        "repeats": f"{ours.repeats} of {claim.full}" if claim.interim else str(ours.repeats),
         "verdict": f"{claim.verdict} (interim)" if is_marked else str(claim.verdict),
         "because": claim.because,
-        "kind": claim.verdict.name.lower(),
+        "tone": claim.verdict.name.lower(),
     }
 
 
-def _number(value: float, unit: str) -> str:
-    return "" if math.isnan(value) else f"{_digits(value, unit)} {unit}"
+def _describe_region(region: rule.Region, unit: str) -> str:
+    """Where the whole interval has to lie."""
+    if math.isinf(region.high):
+        return f"above {region.low:g}"
+    if math.isinf(region.low):
+        return f"below {region.high:g}"
+    return f"{_digits(region.low, unit)} to {_digits(region.high, unit)}"
 
 
 def _digits(value: float, unit: str) -> str:
@@ -199,11 +187,11 @@ def _digits(value: float, unit: str) -> str:
     return f"{value:.{3 if unit == 'points' else 2}f}".replace("-", "−")
 
 
-def list_untested(claims: Sequence[Claim]) -> list[dict[str, str]]:
-    """What the paper says and no record can decide."""
-    return [_row(claim) for claim in claims if claim.kind == Kind.UNTESTED]
-
-
+BRIEF_RULE = (
+    "Counts: where the claim puts the number. Reproduced: our whole 95 % interval lies there. Not "
+    "reproduced: it lies wholly elsewhere, and chance is ruled out, |z| > 1.96; z is ours minus the "
+    "paper's in standard errors of that difference. Inconclusive, or not decided yet: anything else."
+)
 RULE = [
     "A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records "
     "give that number with a 95 % interval over repeats, and z: ours minus the paper's in standard "

@@ -1,0 +1,214 @@
+"""What all figures share: theme, file formats, axes, intervals, legends.
+
+A figure is drawn by a function that takes an empty matplotlib figure. Nothing here depends on the
+user's matplotlibrc, backend or locale, and the same input gives the same bytes. matplotlib is imported
+only when something is drawn.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+Plot = Callable[["Figure"], None]
+
+# Okabe and Ito's colours, told apart by colour-blind readers; markers differ too.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+DARK_COLORS = ("#56B4E9", "#E8803A", "#2FC49B", "#E3A1C6", "#F0C04A")
+MARKERS = ("o", "s", "D", "^", "v")
+LDA, PI, THIRD = 0, 1, 2
+"""Places of the methods among colours and markers; the third is what else a figure compares."""
+FONT_SIZE = 9
+STYLE: dict[str, Any] = {
+    "font.size": FONT_SIZE,
+    "axes.titlesize": FONT_SIZE,
+    "figure.titlesize": FONT_SIZE,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "legend.frameon": False,
+    "svg.hashsalt": "elmlda",
+    "svg.fonttype": "none",
+    "text.parse_math": False,  # a data set's name may have a dollar in it
+}
+INKS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+DARK_STYLE: dict[str, Any] = {
+    **STYLE,
+    **dict.fromkeys(["figure.facecolor", "savefig.facecolor", "axes.facecolor"], "#16181c"),
+    "grid.color": "#3a3f47",
+    **dict.fromkeys(INKS, "#e6e6e6"),
+}
+THEMES = {"light": STYLE, "dark": DARK_STYLE}
+METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+FANOUT_LABEL = "Fan-out (hidden units for each input)"
+RATE_LABEL = "Test error rate (%)"
+
+
+def draw(
+    plot: Plot, suffixes: Iterable[str] = ("png", "svg"), theme: str = "light"
+) -> dict[str, bytes]:
+    """Suffix -> the file's content; `plot` draws on an empty figure and may change its size."""
+    matplotlib = _import_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    contents = {}
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(THEMES[theme])
+        # A name may have letters that the font lacks: the page's font may have them.
+        warnings.filterwarnings("ignore", "Glyph .* missing|Matplotlib currently does not support")
+        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        plot(figure)
+        for suffix in suffixes:
+            content = io.BytesIO()
+            figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
+            figure.set_layout_engine("none")  # it has its layout now, which takes as long as to draw
+            contents[suffix] = content.getvalue()
+    return contents
+
+
+def _import_matplotlib() -> Any:
+    """An unknown MPLBACKEND makes the import fail; reports draw on Agg and need none."""
+    backend = os.environ.pop("MPLBACKEND", None)
+    try:
+        import matplotlib
+    finally:
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend
+    return matplotlib
+
+
+def ink() -> str:
+    """The colour of text."""
+    return str(_setting("text.color"))
+
+
+def paper_color() -> str:
+    """The colour behind everything."""
+    return str(_setting("figure.facecolor"))
+
+
+def color(place: int) -> str:
+    """The theme's colour for something that is compared."""
+    colors = COLORS if ink() == "black" else DARK_COLORS
+    return colors[place % len(colors)]
+
+
+def style(place: int) -> dict[str, Any]:
+    """Colour and marker."""
+    return {"color": color(place), "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _setting(name: str) -> Any:
+    import matplotlib
+
+    settings: Any = matplotlib.rcParams  # whose stubs know literal names alone
+    return settings[name]
+
+
+def shade(end: str) -> Any:
+    """A colour map from the background to this colour."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("shade", [paper_color(), end])
+
+
+def integer_axis(axis: Axis, label: str = FANOUT_LABEL) -> None:
+    """Ticks at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    axis.set_label_text(label)
+
+
+def place_ticks(axis: Axis, ticks: Sequence[float]) -> None:
+    """At these numbers, as they are, also on a logarithmic axis."""
+    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def log_ticks(axis: Axis) -> None:
+    """At least four round numbers, if the axis is long enough for them."""
+    low, high = axis.get_view_interval()
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), np.arange(1, 10, 0.5)):
+        candidates = np.outer(decades, digits).ravel()
+        ticks = candidates[(candidates >= low) & (candidates <= high)]
+        if len(ticks) >= 4:
+            break
+    place_ticks(axis, ticks.tolist())
+
+
+def keep_apart(places: Iterable[float]) -> list[float]:
+    """Those that leave room for their labels on a logarithmic axis."""
+    kept: list[float] = []
+    for place in places:
+        if not kept or place >= 1.6 * kept[-1]:
+            kept.append(place)
+    return kept
+
+
+def plot_band(
+    axes: Axes, x: pd.Series[Any], y: pd.Series[float], half: pd.Series[float], **line: Any
+) -> None:
+    """A line with its interval; where half its width is not known there is none."""
+    axes.plot(x, y, **{"markersize": 3, **line})
+    half = half.fillna(0)
+    if half.any():
+        axes.fill_between(x, y - half, y + half, color=line["color"], alpha=0.25, lw=0)
+
+
+def plot_points(axes: Axes, x: Any, y: Any, half: Any, **line: Any) -> None:
+    """Points with error bars; `half` is the width on each side, or two widths, NaN where unknown."""
+    axes.errorbar(x, y, np.nan_to_num(half), **{"capsize": 2.5, "ls": "", **line})
+
+
+def plot_papers(axes: Axes, x: Any, y: Any, label: str, **point: Any) -> None:
+    """The paper's points: large, hollow."""
+    axes.plot(x, y, ls="", ms=6.5, mfc="none", zorder=3, label=label, **point)
+
+
+def mark_zero(axes: Axes, at: float = 0.0) -> None:
+    """A line where nothing differs."""
+    axes.axhline(at, color=ink(), lw=0.8)
+
+
+def legend_below(figure: Figure, axes: Axes | None = None, n_columns: int = 4) -> None:
+    """Under everything; of one of several panels, if they have the same entries."""
+    entries = axes.get_legend_handles_labels() if axes else ()
+    figure.legend(*entries, loc="outside lower center", ncols=n_columns, columnspacing=1.2)
+
+
+def count_repeats(repeats: pd.Series[int]) -> str:
+    """As in: mean of 3 to 200 repeats."""
+    low, high = int(repeats.min()), int(repeats.max())
+    if high == 1:
+        return "one repeat"
+    return f"mean of {low} repeats" if low == high else f"mean of {low} to {high} repeats"
+
+
+def name_means(repeats: pd.Series[int], half: pd.Series[float]) -> str:
+    """The same, with the intervals that are drawn."""
+    known = half.notna()
+    which = "" if known.all() else " where there are several repeats"
+    return count_repeats(repeats) + (f", 95 % interval{which}" if known.any() else "")

@@ -1,0 +1,108 @@
+"""The report of one run: everything that its records give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from elmlda.reports.claims.evidence import gather_evidence
+from elmlda.reports.claims.judge import judge_claims, tabulate_claims
+from elmlda.reports.claims.rule import Claim
+from elmlda.reports.claims.words import (
+    describe_cells,
+    describe_claims,
+    summarise_claims,
+    summarise_other_reading,
+)
+from elmlda.reports.gaps import find_gaps
+from elmlda.reports.model import Report, Section
+from elmlda.reports.provenance import find_departures, find_provenance, name_timed_machine
+from elmlda.reports.records import RunRecords, read_run
+from elmlda.reports.subjects import calibration, compare, designs, ensemble, sweep, timing, tune
+
+
+def make_run_report(folder: Path) -> Report:
+    """For the records that the run has."""
+    run = read_run(folder)
+    claims = _judge(run) if run.is_papers_kind and run.has_papers_experiments else []
+    tables = _tabulate(run, claims)
+    headline, tone = summarise(run, claims)
+    return Report(
+        title=f"elmlda on {run.name}",
+        question="Was the paper reproduced?" if claims else "What the run found",
+        headline=headline,
+        tone=tone,
+        second_line=summarise_other_reading(claims) if claims else "",
+        sections=[*describe_claims(claims), *_make_sections(run, tables), *describe_cells(claims)],
+        tables=tables,
+        claims=claims,
+        gaps=find_gaps(run),
+        departures=find_departures(run) if run.is_papers_kind else [],
+        provenance=find_provenance(run),
+    )
+
+
+def _judge(run: RunRecords) -> list[Claim]:
+    """Networks that are not of Fig. 2's kind say nothing of it."""
+    pairs, ensembles = (run.pairs, run.ensemble) if run.is_papers_ensemble else ([], [])
+    overheads = timing.list_overheads(run.timing)
+    return judge_claims(gather_evidence(run.sweep, pairs, ensembles, overheads))
+
+
+def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFrame]:
+    """Name of the CSV file -> its table."""
+    tables: dict[str, pd.DataFrame] = {}
+    if run.sweep:
+        tables["table1"] = sweep.tabulate_sweep(run.sweep)
+    if run.timing:
+        tables["table2"] = timing.tabulate_timing(run.timing)
+    for name, rows in (("table1", sweep.AS_PRINTED), ("table2", timing.AS_PRINTED)):
+        if claims and name in tables:
+            tables[f"{name}_as_printed"] = sweep.tabulate_as_printed(tables[name], rows)
+    if run.tune:
+        tables["tune_table"] = tune.tabulate_tune(run.tune)
+    if run.compare:
+        tables["compare_table"] = compare.tabulate_compare(run.compare)
+    if run.ensemble:
+        tables["ensemble_table"] = ensemble.tabulate_ensemble(run.ensemble)
+    if run.calibration:
+        tables["calibration_table"] = calibration.tabulate_calibration(run.calibration)
+    if independent := designs.find_independent(run):
+        tables["designs"] = designs.tabulate_designs(run, independent)
+    if claims:
+        tables["claims"] = tabulate_claims(claims)
+    return tables
+
+
+def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator[Section]:
+    """One or more for each table."""
+    beside = run.is_papers_kind
+    if "table1" in tables:
+        yield from sweep.make_sections(run.sweep, tables["table1"], beside)
+    if "ensemble_table" in tables:
+        yield ensemble.make_section(run, tables["ensemble_table"])
+    if "calibration_table" in tables:
+        yield calibration.make_section(run.calibration, tables["calibration_table"])
+    if "table2" in tables and not tables["table2"].empty:
+        yield timing.make_section(tables["table2"], name_timed_machine(run), beside)
+    if "designs" in tables:
+        yield from designs.make_sections(tables["designs"], run)
+    if "tune_table" in tables:
+        yield tune.make_section(tables["tune_table"], run.input_weights)
+    if "compare_table" in tables:
+        yield compare.make_section(run, tables["compare_table"])
+
+
+def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
+    """One sentence on whether the paper was reproduced, and its tone."""
+    if run.compare and not run.has_papers_experiments:
+        return compare.summarise(compare.tabulate_compare(run.compare)), "neutral"
+    if run.tune and not run.has_papers_experiments:
+        return tune.summarise(run), "neutral"
+    if not run.is_papers_data:
+        return "Not the paper's data: nothing to compare with.", "neutral"
+    if not run.is_papers_kind:
+        return f"Not the paper's input weights but {run.input_weights} ones.", "neutral"
+    return summarise_claims(claims)

@@ -1,0 +1,1 @@
+"""What reports are about: for each subject its tables, figures and section."""

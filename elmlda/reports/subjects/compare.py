@@ -1,0 +1,210 @@
+"""PI-ELM against LDA-ELM on one data set: table, corrected tests, figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from elmlda.core.arrays import FloatArray
+from elmlda.experiments.compare import CompareRecord
+from elmlda.reports import plots
+from elmlda.reports.estimates import LEVEL
+from elmlda.reports.model import Column, Drawing, Section, Table, make_table
+from elmlda.reports.records import RunRecords
+from elmlda.reports.subjects.sweep import RATE_NAMES, plot_difference
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RULE_NAMES = {"none": "no ridge", "gcv": "ridge by GCV"}
+COLUMNS = [
+    Column("Data set", "dataset"),
+    Column("Ridge", "ridge_rule"),
+    Column("Fan-out", "fanout", ".3g", extra=True),
+    Column("Hidden units", "n_hidden", ",.0f"),
+    Column("Networks", "networks", ".0f", extra=True),
+    Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
+    Column("PI with constant, %", "pi_constant_error_percent", ".2f", extra=True),
+    Column("LDA-ELM, %", "lda_error_percent", ".2f", "lda_interval"),
+    Column("PI − LDA, points", "difference", "+.2f", "difference_interval"),
+    Column("p", "p", ".2g"),
+    Column("p, Holm", "p_holm", ".2g", extra=True),
+    Column("PI's worst class, %", "pi_worst_recall_percent", ".1f", extra=True),
+    Column("LDA's worst class, %", "lda_worst_recall_percent", ".1f", extra=True),
+]
+NOTE = (
+    "Both methods have the same input weights and splits. ± is half the 95 % interval of the mean, and "
+    "p of the paired t-test; with cross-validation both are Nadeau and Bengio's, corrected for the "
+    "training samples that folds share. With the set's own split they speak of networks, "
+    "not of other samples. Worst class: the recall of the class that is recognised least."
+)
+
+
+def tabulate_compare(records: Sequence[CompareRecord]) -> pd.DataFrame:
+    """One set: a row for each rule and hidden size.
+
+    Columns
+    -------
+    networks : repeats × folds
+    …_error_percent : mean over networks; pi_constant is PI-ELM with a constant hidden unit
+    difference : PI - LDA in percentage points
+    …_interval : half the 95 % interval of the mean, corrected like the test
+    p : two-sided, of Nadeau and Bengio's corrected t-test where there are folds: they share
+        training samples, so the variance of a mean of J is (1/J + n_test/n_train) times the
+        variance of one, not 1/J times. With the set's own split there are no folds, the test set is
+        always the same, and the test is of networks alone.
+    …_worst_recall_percent : of the class that the method recognises least, all networks together
+    ridge : median of those chosen
+    """
+    frame = pd.DataFrame([vars(record) for record in records])
+    has_folds = bool((frame["fold"] > 0).any())
+    rows = [_row(group, has_folds) for _, group in frame.groupby(["rule", "n_hidden"], sort=True)]
+    return pd.DataFrame(rows).sort_values(
+        ["rule", "n_hidden"], ascending=[False, True], ignore_index=True
+    )
+
+
+def _row(group: pd.DataFrame, has_folds: bool) -> dict[str, Any]:
+    pi, lda = (
+        (100 * group[f"{method}_errors"] / group["n_test"]).to_numpy() for method in ("pi", "lda")
+    )
+    overlap = float((group["n_test"] / group["n_train"]).mean()) if has_folds else 0.0
+    difference = pi - lda
+    fanout = group["fanout"].iloc[0]
+    return {
+        "rule": group["rule"].iloc[0],
+        "fanout": int(fanout) if fanout == int(fanout) else fanout,
+        "n_hidden": group["n_hidden"].iloc[0],
+        "networks": len(group),
+        "pi_error_percent": pi.mean(),
+        "pi_interval": half_interval(pi, overlap),
+        "pi_constant_error_percent": (100 * group["pi_constant_errors"] / group["n_test"]).mean(),
+        "lda_error_percent": lda.mean(),
+        "lda_interval": half_interval(lda, overlap),
+        "difference": difference.mean(),
+        "difference_interval": half_interval(difference, overlap),
+        "p": corrected_p(difference, overlap),
+        "pi_worst_recall_percent": _worst_recall(group, "pi"),
+        "lda_worst_recall_percent": _worst_recall(group, "lda"),
+        "ridge": group["ridge"].median(),
+    }
+
+
+def _worst_recall(group: pd.DataFrame, method: str) -> float:
+    """Of the class that is recognised least, all networks together."""
+    errors, counts = (
+        group[column].str.split(expand=True).astype(int).sum()
+        for column in (f"{method}_class_errors", "class_counts")
+    )
+    return float(100 * (1 - errors / counts).min())
+
+
+def _standard_error(values: FloatArray, overlap: float) -> float:
+    """Of the mean; `overlap` is n_test/n_train of cross-validation, 0 for independent values."""
+    return float(np.sqrt(np.var(values, ddof=1) * (1 / len(values) + overlap)))
+
+
+def half_interval(values: FloatArray, overlap: float) -> float:
+    """Half the width of the corrected interval of the mean; NaN for a single value."""
+    if len(values) < 2:
+        return float("nan")
+    quantile = stats.t.ppf((1 + LEVEL) / 2, len(values) - 1)
+    return float(quantile * _standard_error(values, overlap))
+
+
+def corrected_p(differences: FloatArray, overlap: float) -> float:
+    """Two-sided p of the corrected t-test; NaN without any spread, 1 where nothing differs."""
+    if len(differences) < 2:
+        return float("nan")
+    if not differences.any():
+        return 1.0
+    error = _standard_error(differences, overlap)
+    if error < 1e-12 * abs(differences).max():
+        return float("nan")
+    return float(2 * stats.t.sf(abs(differences.mean()) / error, len(differences) - 1))
+
+
+def adjust_holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction for the number of tests, which scipy lacks; NaN stays out of it."""
+    adjusted = [float("nan")] * len(p_values)
+    order = [int(i) for i in np.argsort(p_values) if not np.isnan(p_values[i])]
+    highest = 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - rank) * p_values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def summarise(table: pd.DataFrame) -> str:
+    """One sentence on which method has fewer errors; `table` is `tabulate_compare`'s."""
+    better, worse = table["difference"] > 0, table["difference"] < 0
+    surely = table["p"] < 0.05
+    return (
+        f"LDA-ELM has fewer errors than PI-ELM at {better.sum()} of {len(table)} sizes and ridges, "
+        f"more at {worse.sum()}; beyond chance (p < 0.05) at {(better & surely).sum()} and "
+        f"{(~better & surely).sum()}."
+    )
+
+
+def describe_compare(table: pd.DataFrame) -> Table:
+    """For people; of one set, or of several with the column `dataset`."""
+    shown = table.assign(ridge_rule=table["rule"].map({"none": "none", "gcv": "by GCV"}))
+    return make_table("Error rates in per cent, means over networks", shown, COLUMNS)
+
+
+def make_section(run: RunRecords, table: pd.DataFrame) -> Section:
+    """Table and figure; `table` is `tabulate_compare`'s."""
+    figure = Drawing(
+        "compare",
+        f"Test error rate over hidden units on {run.name} for PI-ELM and LDA-ELM",
+        "Below, each network's own difference: above zero LDA-ELM is better. Means with 95 % "
+        f"intervals.{name_missing_sizes(run, table)}",
+        partial(plot_compare, table=table, title=run.name),
+    )
+    title = "PI-ELM against LDA-ELM"
+    return Section("compare", title, figures=[figure], tables=[describe_compare(table)], note=NOTE)
+
+
+def name_missing_sizes(run: RunRecords, table: pd.DataFrame) -> str:
+    """The planned numbers of hidden units that have no rates, in a sentence."""
+    planned = run.planned("compare").get("n_hidden", [])
+    sentences = []
+    for rule in dict.fromkeys(table["rule"]):
+        there = set(table.loc[table["rule"] == rule, "n_hidden"])
+        missing = tuple(size for size in planned if size not in there)
+        if missing:
+            sizes = ", ".join(f"{size:,}" for size in missing)
+            sentences.append(f" Without rates ({RULE_NAMES[rule]}): {sizes} hidden units.")
+    return "".join(sentences)
+
+
+def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
+    """Error rate over hidden units, a column for each rule; below it the paired difference."""
+    rules = [rule for rule in RULE_NAMES if rule in set(table["rule"])]
+    figure.set_size_inches(6.8, 4.8)
+    all_axes = figure.subplots(
+        2, len(rules), squeeze=False, sharex="col", sharey="row", height_ratios=[3, 2]
+    )
+    for (above, below), rule in zip(all_axes.T, rules, strict=True):
+        rows = table[table["rule"] == rule]
+        _plot_rates(above, rows)
+        above.set_title(RULE_NAMES[rule])
+        plot_difference(below, rows["n_hidden"], rows)
+        below.label_outer()
+        below.set(xscale="log", xlabel="Hidden units")
+        plots.place_ticks(below.xaxis, plots.keep_apart(rows["n_hidden"].tolist()))
+    all_axes[0, 0].set_ylabel(plots.RATE_LABEL)
+    plots.legend_below(figure, all_axes[0, 0])
+    figure.suptitle(title)
+
+
+def _plot_rates(axes: Axes, rows: pd.DataFrame) -> None:
+    for place, (method, name) in zip((plots.PI, plots.LDA), RATE_NAMES.items(), strict=True):
+        rates, half = rows[f"{method}_error_percent"], rows[f"{method}_interval"]
+        plots.plot_band(axes, rows["n_hidden"], rates, half, label=name, **plots.style(place))

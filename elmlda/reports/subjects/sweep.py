@@ -1,0 +1,341 @@
+"""Table 1 and Fig. 1: error rate over fan-out, beside the paper's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from elmlda import paper
+from elmlda.core.arrays import FloatArray
+from elmlda.experiments.sweep import SweepRecord
+from elmlda.reports import plots
+from elmlda.reports.claims.evidence import METHODS
+from elmlda.reports.estimates import (
+    IMPROVEMENT_ROUNDING,
+    LEVEL,
+    NAN,
+    RATE_ROUNDING,
+    Sample,
+    estimate_mean,
+    improvement_percent,
+    jackknife,
+    normal_quantile,
+    sample_mean,
+)
+from elmlda.reports.model import Column, Drawing, Section, make_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
+    """Table 1: a row for each hidden size, error rates in per cent, the paper's beside ours.
+
+    Columns
+    -------
+    …_interval : half the width of the 95 % interval of the mean, empty for a single repeat
+    …_sd : standard deviation over repeats
+    pi_constant_… : PI-ELM with a constant hidden unit, which Eq. (5) does not have
+    improvement_percent : 100·(PI - LDA)/PI of the means, as the paper computes it
+    constant_improvement_… : the same over PI-ELM with a constant unit
+    difference : PI - LDA in percentage points, mean of the repeats' own differences
+    wilcoxon_p : two-sided p of Wilcoxon's signed-rank test of those differences
+    paper_… : the paper's, empty at sizes that it does not have
+    …_distance : ours minus the paper's in standard errors of that difference. The paper gives no
+        spread: its 200 repeats are taken to vary like ours, and its rounding counts.
+    """
+    frame = pd.DataFrame([vars(record) for record in records])
+    return pd.DataFrame([_sweep_row(rows) for _, rows in frame.groupby("n_hidden")])
+
+
+def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
+    fanout = rows["fanout"].iloc[0]
+    pi, constant, lda = ((100 * rows[f"{m}_errors"] / rows["n_test"]).to_numpy() for m in METHODS)
+    rates = {"pi": pi, "pi_constant": constant, "lda": lda}
+    improvements = {
+        "improvement": _sample_improvement(pi, lda),
+        "constant_improvement": _sample_improvement(constant, lda),
+    }
+    difference = estimate_mean(pi - lda)
+    row: dict[str, Any] = {
+        "fanout": int(fanout) if fanout == int(fanout) else fanout,
+        "n_hidden": rows["n_hidden"].iloc[0],
+        "repeats": len(rows),
+    }
+    for method, percent in rates.items():
+        row |= _rate(method, percent)
+    for name, sample in improvements.items():
+        row |= {f"{name}_percent": sample.value, f"{name}_interval": sample.estimate().half}
+    return {
+        **row,
+        "difference": difference.value,
+        "difference_interval": difference.half,
+        "wilcoxon_p": _signed_rank_p(pi - lda),
+        **_compare_with_paper(fanout, rates, improvements),
+    }
+
+
+def _compare_with_paper(
+    fanout: Any, rates: Mapping[str, FloatArray], improvements: Mapping[str, Sample]
+) -> dict[str, float]:
+    """The paper's columns, and how far ours are from them."""
+    pi, lda = paper.PI_ERROR_PERCENT.get(fanout, NAN), paper.LDA_ERROR_PERCENT.get(fanout, NAN)
+    improvement = paper.IMPROVEMENT_PERCENT.get(fanout, NAN)
+    columns = {
+        "paper_pi_error_percent": pi,
+        "paper_lda_error_percent": lda,
+        "paper_improvement_percent": improvement,
+    }
+    for method, percent in rates.items():
+        printed = lda if method == "lda" else pi
+        distance = sample_mean(percent).distance(printed, paper.REPEATS, RATE_ROUNDING)
+        columns[f"{method}_distance"] = distance
+    for name, sample in improvements.items():
+        distance = sample.distance(improvement, paper.REPEATS, IMPROVEMENT_ROUNDING)
+        columns[f"{name}_distance"] = distance
+    return columns
+
+
+def _sample_improvement(pi: FloatArray, lda: FloatArray) -> Sample:
+    both = np.column_stack([pi, lda])
+    return jackknife(improvement_percent, both[:, None]).combine(np.ones(1))
+
+
+def _rate(method: str, percent: FloatArray) -> dict[str, float]:
+    mean = estimate_mean(percent)
+    return {
+        f"{method}_error_percent": mean.value,
+        f"{method}_interval": mean.half,
+        f"{method}_sd": float(np.std(percent, ddof=1)) if len(percent) > 1 else NAN,
+    }
+
+
+def _signed_rank_p(differences: FloatArray) -> float:
+    """NaN where all differences are zero, or there is only one: that tells nothing."""
+    if len(differences) < 2 or not differences.any():
+        return float("nan")
+    with warnings.catch_warnings():
+        # Ties and zeros among counts rule the exact distribution out; older scipy warns of few samples.
+        warnings.filterwarnings("ignore", "Sample size too small", UserWarning)
+        return float(stats.wilcoxon(differences, method="approx").pvalue)
+
+
+def tabulate_as_printed(table: pd.DataFrame, rows: dict[str, str]) -> pd.DataFrame:
+    """A table in the paper's layout: its thirteen fan-outs as columns, ours and the paper's as rows.
+
+    Parameters
+    ----------
+    table : `tabulate_sweep`'s, or `tabulate_timing`'s of `elmlda.reports.subjects.timing`
+    rows : name of the row -> column of the table
+    """
+    by_fanout = table.set_index("fanout").reindex(list(paper.FANOUTS))
+    printed = by_fanout[list(rows.values())].T
+    printed.index = pd.Index(list(rows), name="fan-out")
+    return printed.reset_index()
+
+
+AS_PRINTED = {
+    "PI-ELM": "pi_error_percent",
+    "PI-ELM, the paper": "paper_pi_error_percent",
+    "PI-ELM with a constant unit": "pi_constant_error_percent",
+    "LDA-ELM": "lda_error_percent",
+    "LDA-ELM, the paper": "paper_lda_error_percent",
+    "% improvement": "improvement_percent",
+    "% improvement, the paper": "paper_improvement_percent",
+    "% improvement over PI-ELM with a constant unit": "constant_improvement_percent",
+}
+"""Rows of Table 1 in the paper's layout -> columns of ours."""
+SPREAD_FANOUTS = (1, 2, 5, 10, 20)
+RATE_NAMES = {"pi": "PI-ELM", "lda": "LDA-ELM"}
+FANOUT, REPEATS = Column("Fan-out", "fanout", ".3g"), Column("Repeats", "repeats", ".0f", extra=True)
+HIDDEN = Column("Hidden units", "n_hidden", ",.0f", extra=True)
+RATES = [
+    Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
+    Column("paper", "paper_pi_error_percent", ".2f"),
+    Column("z", "pi_distance", "+.1f", extra=True),
+    Column("LDA-ELM, %", "lda_error_percent", ".2f", "lda_interval"),
+    Column("paper", "paper_lda_error_percent", ".2f"),
+    Column("z", "lda_distance", "+.1f", extra=True),
+    Column("better by, %", "improvement_percent", ".1f", "improvement_interval"),
+    Column("paper", "paper_improvement_percent", ".1f"),
+    Column("z", "improvement_distance", "+.1f", extra=True),
+    Column("PI − LDA, points", "difference", ".3f", "difference_interval", extra=True),
+    Column("Wilcoxon p", "wilcoxon_p", ".1g", extra=True),
+]
+CONSTANT_RATES = [
+    Column("PI-ELM, %", "pi_constant_error_percent", ".2f", "pi_constant_interval"),
+    Column("paper", "paper_pi_error_percent", ".2f"),
+    Column("z", "pi_constant_distance", "+.1f"),
+    Column("better by, %", "constant_improvement_percent", ".1f", "constant_improvement_interval"),
+    Column("paper", "paper_improvement_percent", ".1f"),
+    Column("z", "constant_improvement_distance", "+.1f", extra=True),
+]
+NOTE = (
+    "± is half the 95 % interval of the mean. Better by: 100·(PI − LDA)/PI of the means. "
+    "PI − LDA: mean of the repeats' own differences, with Wilcoxon's signed-rank test."
+)
+PAPER_NOTE = (
+    " z: ours minus the paper's in standard errors of that difference; the paper gives no spread, so "
+    "its 200 repeats are taken to vary like ours."
+)
+CONSTANT_NOTE = (
+    "Eq. (16) gives LDA-ELM a constant; Eq. (5) gives PI-ELM none. Here PI-ELM has one, a hidden unit "
+    "that is always 1. LDA-ELM's rates are those of the table above."
+)
+
+
+def make_sections(records: Sequence[SweepRecord], table: pd.DataFrame, beside: bool) -> list[Section]:
+    """Rates and figures; beside the paper's, if its numbers say something of this run."""
+    caption = "Error rates in per cent, means over repeats"
+    sections = [
+        Section(
+            "table1",
+            "Table 1 and Fig. 1: error rate over fan-out",
+            figures=list(_draw(records, table, beside)),
+            tables=[make_table(caption, table, [FANOUT, HIDDEN, REPEATS, *RATES], beside)],
+            note=NOTE + (PAPER_NOTE if beside else ""),
+        )
+    ]
+    if beside:
+        caption = "Error rates in per cent, PI-ELM with a constant hidden unit"
+        shown = make_table(caption, table, [FANOUT, REPEATS, *CONSTANT_RATES])
+        title = "Table 1 with a constant unit in PI-ELM"
+        sections.append(Section("constant", title, tables=[shown], note=CONSTANT_NOTE))
+    return sections
+
+
+def _draw(records: Sequence[SweepRecord], table: pd.DataFrame, beside: bool) -> Iterator[Drawing]:
+    papers = " Hollow markers are the paper's." if beside else ""
+    yield Drawing(
+        "fig1",
+        "Test error rate over fan-out for PI-ELM and LDA-ELM, and their difference",
+        f"Below, each network's own difference, averaged: above zero LDA-ELM is better.{papers}",
+        partial(plot_sweep, table=table, beside_paper=beside),
+    )
+    yield Drawing(
+        "improvement",
+        "What LDA-ELM's error rate is lower by in per cent, over fan-out",
+        f"100·(PI − LDA)/PI of the mean rates, as the paper computes it.{papers}",
+        partial(plot_improvement, table=table, beside_paper=beside),
+    )
+    if beside and table["pi_distance"].notna().any():
+        yield Drawing(
+            "distance",
+            "z of every rate of Table 1 over fan-out, for both readings of PI-ELM and for LDA-ELM",
+            "Chance alone puts 19 of 20 into the shaded band. Fan-outs of a repeat share hidden units "
+            "and move together.",
+            partial(plot_distance, table=table),
+        )
+    frame = pd.DataFrame([vars(record) for record in records])
+    frame = frame[frame["fanout"].isin(SPREAD_FANOUTS)]
+    if len(frame):
+        shown = ", ".join(f"{fanout:g}" for fanout in sorted(set(frame["fanout"])))
+        yield Drawing(
+            "spread",
+            f"Error rates of every repeat at fan-outs {shown}",
+            "A repeat's two points have the same place from left to right.",
+            partial(plot_spread, records=frame),
+        )
+
+
+def plot_sweep(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+    """Fig. 1: error rate over fan-out, and below it the paired difference of the methods."""
+    figure.set_size_inches(6.4, 5.0)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    fanouts = table["fanout"]
+    for place, (method, name) in zip((plots.PI, plots.LDA), RATE_NAMES.items(), strict=True):
+        look, rates = plots.style(place), table[f"{method}_error_percent"]
+        plots.plot_band(above, fanouts, rates, table[f"{method}_interval"], label=name, **look)
+        if beside_paper:
+            papers = table[f"paper_{method}_error_percent"]
+            plots.plot_papers(above, fanouts, papers, f"{name}, the paper", **look)
+    above.set(ylabel=plots.RATE_LABEL, ylim=(0, None))
+    means = plots.name_means(table["repeats"], table["lda_interval"])
+    above.set_title(f"Error rate over fan-out, {means}")
+    above.legend(loc="upper right")
+    papers = table["paper_pi_error_percent"] - table["paper_lda_error_percent"]
+    plot_difference(below, fanouts, table, papers if beside_paper else None)
+    plots.integer_axis(below.xaxis)
+
+
+def plot_difference(
+    axes: Axes, x: pd.Series[Any], table: pd.DataFrame, papers: pd.Series[float] | None = None
+) -> None:
+    """PI - LDA within each network, with its interval."""
+    look = plots.style(plots.THIRD)
+    plots.mark_zero(axes)
+    plots.plot_points(axes, x, table["difference"], table["difference_interval"], **look)
+    if papers is not None:
+        plots.plot_papers(axes, x, papers, "", **look)
+    axes.set_ylabel("PI − LDA (points)")
+
+
+def plot_improvement(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+    """What LDA-ELM's error rate is lower by, over fan-out."""
+    axes = figure.subplots()
+    plots.integer_axis(axes.xaxis)
+    plots.mark_zero(axes)
+    half, look = table["improvement_interval"], plots.style(plots.LDA)
+    plots.plot_points(axes, table["fanout"], table["improvement_percent"], half, label="elmlda", **look)
+    if beside_paper:
+        look, papers = plots.style(plots.PI), table["paper_improvement_percent"]
+        plots.plot_papers(axes, table["fanout"], papers, "the paper", **look)
+        plots.legend_below(figure)
+    axes.set_ylabel("LDA-ELM better by (%)")
+    axes.set_title(f"Improvement over PI-ELM, {plots.name_means(table['repeats'], half)}")
+
+
+def plot_distance(figure: Figure, table: pd.DataFrame) -> None:
+    """Distance (z) of every rate of Table 1, both readings of PI-ELM.
+
+    At least one rate needs a spread: two repeats at a printed fan-out.
+    """
+    axes = figure.subplots()
+    rows = table[table["fanout"].isin(paper.FANOUTS)]
+    limit = normal_quantile(LEVEL)
+    axes.axhspan(-limit, limit, color=plots.ink(), alpha=0.1, lw=0, label=f"within ± {limit:.2f}")
+    plots.mark_zero(axes)
+    for method, label, shift, look in (
+        ("pi", "PI-ELM, Eq. (5)", -0.22, plots.style(plots.PI)),
+        ("pi_constant", "PI-ELM with a constant unit", 0, {**plots.style(plots.PI), "mfc": "none"}),
+        ("lda", "LDA-ELM", 0.22, plots.style(plots.LDA)),
+    ):
+        places, z = rows["fanout"] + shift, rows[f"{method}_distance"]
+        axes.vlines(places, 0, z, color=look["color"], lw=0.8, alpha=0.6)
+        axes.plot(places, z, ls="", ms=5, label=label, **look)
+    plots.place_ticks(axes.xaxis, paper.FANOUTS)
+    axes.grid(visible=False, axis="x")
+    distances = rows[[f"{method}_distance" for method in METHODS]].to_numpy(float)
+    reach = max(1.35 * limit, 1.08 * float(np.nanmax(np.abs(distances))))
+    axes.set(xlabel=plots.FANOUT_LABEL, ylabel="z: ours − the paper's, in SE", ylim=(-reach, reach))
+    ours = plots.count_repeats(rows["repeats"]).removeprefix("mean of ")
+    axes.set_title(f"Distance from Table 1, {ours} against the paper's {paper.REPEATS}")
+    plots.legend_below(figure)
+
+
+def plot_spread(figure: Figure, records: pd.DataFrame) -> None:
+    """Every repeat's error rates, a panel for each fan-out."""
+    groups = list(records.groupby("fanout"))
+    all_axes = figure.subplots(1, len(groups), squeeze=False)[0]
+    for axes, (fanout, rows) in zip(all_axes, groups, strict=True):
+        # The same shift for both methods of a repeat, so that pairs can be found.
+        shift = np.random.default_rng(0).uniform(-0.22, 0.22, len(rows))
+        for place, method in enumerate(RATE_NAMES):
+            rates = 100 * rows[f"{method}_errors"] / rows["n_test"]
+            look = plots.style((plots.PI, plots.LDA)[place])
+            axes.scatter(place + shift, rates, s=7, alpha=0.6, linewidths=0, rasterized=True, **look)
+            axes.hlines(rates.mean(), place - 0.34, place + 0.34, color=plots.ink())
+        axes.set_xticks([0, 1], ["PI", "LDA"])
+        axes.set_xlim(-0.5, 1.5)
+        axes.grid(visible=False, axis="x")
+        axes.set_title(f"fan-out {fanout:g}")
+    all_axes[0].set_ylabel(plots.RATE_LABEL)
+    n = records.groupby("fanout").size().max()
+    figure.suptitle(f"Each of {n} repeats, and the mean" if n > 1 else "One repeat")
