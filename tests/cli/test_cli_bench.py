@@ -65,14 +65,15 @@ def test_peers_race(invoke, arguments, tmp_path):
     assert result.stderr.count("fan-out") == 16
     folder = tmp_path / "results" / "bench"
     names = {path.name for path in folder.iterdir()}
-    assert names == {"bench.csv", "bench.md", "bench.png", "bench.svg", "measurements.csv"}
+    suffixes = ("csv", "md", "html", "png", "svg")
+    assert names == {"measurements.csv", *(f"bench.{suffix}" for suffix in suffixes)}
     table = pd.read_csv(folder / "bench.csv").set_index("contestant")
     assert table.loc["nested", "ratio_to_nested"] == 1
     expected = table["seconds"] / table.loc["nested", "seconds"]
     assert np.allclose(table["ratio_to_nested"], expected, rtol=1e-4)
     assert len(pd.read_csv(folder / "measurements.csv")) == 1 + 16
     command = f"elmlda bench --fanout 1-4 --peers {OUR_PEERS} --data-dir"
-    assert f"    {command}" in (folder / "bench.md").read_text()
+    assert f"\n{command}" in (folder / "bench.md").read_text()
 
 
 def test_peers_at_some_fanouts_are_fitted(invoke, arguments, tmp_path):

@@ -330,10 +330,7 @@ def test_the_studys_report(study, invoke, tmp_path):
     page = (folder / "report.md").read_text()
     for expected in ("What was chosen on held-out samples", "Ensemble of networks with", "PI − LDA is"):
         assert expected in page
-    assert (
-        "elmlda tune --hidden 18 --repeats 1 --validation 100 --weight-range 0.5,2 --ridge 0.01,1"
-        in page
-    )
+    assert page.count("\nelmlda shaped --") == 1, "one command made all of its runs"
     assert (folder / "schemes.png").stat().st_size > 10_000
     for scheme in INPUT_WEIGHTS:
         assert (folder / "tune" / scheme / "tune.png").exists()
