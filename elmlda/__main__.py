@@ -1,26 +1,16 @@
-"""elmlda as a command and as python -m elmlda: light, so that Ctrl-C is heard from the first moment."""
+"""elmlda as a command and as python -m elmlda."""
 
 from __future__ import annotations
 
-import os
-import signal
-from types import FrameType
-from typing import NoReturn
+from elmlda import stop
 
 
 def main() -> None:
     """Run the command line."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stop)
-    from elmlda.cli import main as run  # which listens to signals itself
+    stop.listen()  # before the imports below, which take a moment
+    from elmlda.cli import main as run
 
     run()
-
-
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    os.write(2, b"Stopped. Run the same command again.\n")
-    os._exit(128 + number)
 
 
 if __name__ == "__main__":

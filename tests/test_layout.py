@@ -9,7 +9,7 @@ import pytest
 import elmlda
 
 ROOT = Path(elmlda.__file__).parent
-LIGHT = {"errors", "settings", "ranges", "machine", "paper", "text", "version"}
+LIGHT = {"errors", "settings", "ranges", "machine", "paper", "stop", "text", "version"}
 ORDER = (
     "core", "datasets", "runs", "networks", "execute", "experiments", "bench", "reports", "estimators",
     "cli",

@@ -2,62 +2,51 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
-import warnings
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from elmlda.cli import stop
+from elmlda import stop
 from elmlda.cli.bench import bench
 from elmlda.cli.calibration import calibration
 from elmlda.cli.choices import choices
+from elmlda.cli.command import Group
 from elmlda.cli.compare import compare
 from elmlda.cli.data import data
 from elmlda.cli.ensemble import ensemble
+from elmlda.cli.failures import in_one_line, report_bug
 from elmlda.cli.predict import predict
 from elmlda.cli.report import report
 from elmlda.cli.shaped import shaped
 from elmlda.cli.sweep import sweep
+from elmlda.cli.terminal import prepare_streams
 from elmlda.cli.timing import timing
 from elmlda.cli.train import train
 from elmlda.cli.tune import tune
-from elmlda.errors import ElmldaError
-from elmlda.text import printable
 from elmlda.version import __version__
 
-NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
-LONGEST_MESSAGE = 2000
+RESUMES = "Every finished network is recorded; the same command goes on from there."
+RESUMABLE = "sweep", "ensemble", "calibration", "timing", "compare", "tune", "shaped", "choices"
+IF_STOPPED = {
+    **dict.fromkeys(RESUMABLE, RESUMES),
+    "train": "The model is written at the end; the same command starts anew.",
+    "bench": "The same command starts anew; what it has written stays until then.",
+}
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
-    click.echo(f"Warning: {_in_one_line(str(message))}", err=True)
-
-
-def _in_one_line(message: str) -> str:
-    return printable(" ".join(message.split()), LONGEST_MESSAGE)
-
-
-class _Group(click.Group):
-    """Where what a user can mend loses its traceback."""
+class _Elmlda(Group):
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with in_one_line():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> object:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = _show_warning  # type: ignore[assignment]
-                return super().invoke(ctx)
-        except ElmldaError as error:
-            raise click.ClickException(_in_one_line(error.for_command_line())) from error
-        except MemoryError as error:
-            raise click.ClickException(
-                f"the memory is not enough: {str(error).rstrip('.') or 'none is left'}. Use fewer "
-                "hidden units, a smaller --chunk or fewer --jobs; what was recorded is safe."
-            ) from error
+        with in_one_line():
+            return super().invoke(ctx)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Elmlda, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="elmlda")
 def cli() -> None:
     """Extreme learning machines with output weights by linear discriminant analysis.
@@ -76,13 +65,22 @@ for command in (
 
 def main() -> None:
     """Run the command line."""
-    stop.listen()
+    prepare_streams()
+    stop.listen(_describe_situation)
     try:
         exit_code = _run()
         stop.ignore()
     except stop.Stopped as stopped:
         stopped.end()
     sys.exit(exit_code)
+
+
+def _describe_situation() -> tuple[str, Callable[[], object]]:
+    """What to do after Ctrl-C, and how the bar's line ends."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return "Run the same command again.", lambda: None
+    return IF_STOPPED.get(str(context.command.name), "Run the same command again."), context.close
 
 
 def _run() -> int:
@@ -92,15 +90,7 @@ def _run() -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except OSError as error:
-        # Files have their own messages: what is left is what was to be printed.
-        if error.errno not in NO_ROOM or error.filename:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else exit tries again to write what is buffered
-        click.echo(
-            f"Error: the output cannot be written: {error.strerror}. Make room, or send it elsewhere; "
-            "what was recorded is safe.",
-            err=True,
-        )
+    except Exception:
+        report_bug()
         return 1
     return 0

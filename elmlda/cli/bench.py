@@ -3,29 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from elmlda.cli.bench_options import DEFAULT_OUT, bench_options
-from elmlda.cli.command import spell_command
+from elmlda.cli.command import OUTPUT, Command, option, spell_command
 from elmlda.cli.conduct import build, read_share
-from elmlda.cli.options import network_options, one_network_options
+from elmlda.cli.options import fanouts_option, network_options, one_network_options
+from elmlda.cli.terminal import say
+from elmlda.cli.values import Contestants, Ranges, UserPath
 from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmlda.bench.race import RacePlan
     from elmlda.experiments.run_spec import RunSpec
     from elmlda.experiments.sweep import Sweep
 
+DEFAULT_OUT = Path("results/bench")
 
-@click.command()
-@bench_options
+
+@click.command(cls=Command)
+@fanouts_option("1-10")
+@option(
+    "--peers",
+    "What to time besides: all, none, or some of independent, hpelm, sklearn-ridge, sklearn-lda, pinv, "
+    "with commas.",
+    Contestants(),
+    "none",
+)
+@option(
+    "--peer-fanouts",
+    "Time the peers at these fan-outs only, and fit a law of cost for the others.  "
+    "[default: all of --fanout]",
+    Ranges(),
+)
+@option(
+    "--growth",
+    "Time and peak memory of the nested network up to each of these fan-outs, each in a process of its "
+    "own, such as 1,2,3,5,7,10,14,20.",
+    Ranges(),
+)
 @network_options
 @one_network_options
+@option(
+    "--out",
+    f"Folder for tables and figures.  [default: {DEFAULT_OUT} if there are --peers or --growth]",
+    UserPath(),
+    metavar="DIR",
+    group=OUTPUT,
+)
 @click.pass_context
 def bench(ctx: click.Context, /, **options: Any) -> None:
     """Time one network of the nested sweep against the bare matrix products, and against peers.
@@ -37,7 +65,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
 
     Peers train each fan-out by itself on the same weights: elmlda with one network for each
     (independent), and other libraries. Their error counts must be the nested network's, or the race
-    is void. LDA's priors are then the class frequencies. Leave the machine alone meanwhile.
+    is void. LDA's priors are then the class frequencies. Keep the machine idle meanwhile.
     """
     from elmlda.bench.limit import time_network
     from elmlda.bench.outcome import Outcome
@@ -47,28 +75,28 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
 
     sweep, spec, plan, folder = _prepare(ctx)
     timed = time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
-    click.echo(race_text.format_network(timed))
+    say(race_text.format_network(timed))
     if timed.network.precision != plan.settings.precision:
-        click.echo("float32 was not enough, took double as well")
+        say("float32 was not enough, took double as well")
 
     from elmlda.reports import race  # not before: the network's peak memory is its own
     from elmlda.reports.write import write_report
 
     outcome = Outcome.begin(plan, timed)
     for result in run_race(plan):
-        click.echo(race_text.format_result(result), err=True)
+        say(race_text.format_result(result), err=True)
         outcome.add(result)
         if folder:
             race.write_measurements(folder, outcome.measurements)
     if plan.contestants:
-        click.echo(f"\n{race_text.format_outcome(outcome)}")
+        say(f"\n{race_text.format_outcome(outcome)}")
         if pair := race.describe_best_pair(outcome.standings):
-            click.echo(pair)
+            say(pair)
     if folder:
         race.write_measurements(folder, outcome.measurements)
         found = plan.title, outcome.standings, outcome.differences
         report = race.make_race_report(*found, describe_machine(), spell_command(ctx))
-        click.echo(race_text.format_paths(write_report(report, folder)))
+        say(race_text.format_paths(write_report(report, folder)))
     outcome.refuse_void()
     if options["growth"] and folder:
         _grow(sweep, spec, options["growth"], folder)
@@ -110,13 +138,13 @@ def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path) -
     from elmlda.reports.write import write_report
 
     data, settings, resources, points = spec.dataset, sweep.settings, spec.resources, []
-    click.echo(f"\n{race_text.GROWTH_HEADER}")
+    say(f"\n{race_text.GROWTH_HEADER}")
     for point in run_growth(spec.ref, data.n_inputs, fanouts, sweep.seed, settings, resources):
-        click.echo(race_text.format_growth(point))
+        say(race_text.format_growth(point))
         points.append(point)
     predicted = predict_growth(data, fanouts, settings, resources.chunk)
     report = make_growth_report(points, len(data.train.labels), predicted)
-    click.echo(race_text.format_paths(write_report(report, folder)))
+    say(race_text.format_paths(write_report(report, folder)))
 
 
 # The nested design in one process is what is timed.

@@ -6,43 +6,37 @@ from typing import Any
 
 import click
 
+from elmlda.cli.command import Command, option
 from elmlda.cli.conduct import build, conduct_study
 from elmlda.cli.options import (
-    Numbers,
-    Ranges,
     data_options,
+    fanouts_option,
     output_options,
-    repeats_type,
+    repeats_option,
     ridge_option,
     seed_option,
+    study_options,
 )
-from elmlda.cli.study_options import study_options
-from elmlda.cli.sweep import format_table
+from elmlda.cli.values import Numbers
 from elmlda.settings import ACTIVATION_NAMES
 
 
-@click.command()
-@click.option(
-    "--activation",
-    "activations",
-    type=click.Choice(ACTIVATION_NAMES),
+@click.command(cls=Command)
+@option(
+    "--activation activations",
+    "Activation function of the hidden units; may be given several times.",
+    click.Choice(ACTIVATION_NAMES),
+    ("tanh", "logistic", "softsign"),
     multiple=True,
-    default=("tanh", "logistic", "softsign"),
-    show_default=True,
-    help="Hidden units' function; may be given several times.",
 )
-@click.option(
-    "--divisor",
-    "divisors",
-    type=Numbers(),
-    default="1,255",
-    show_default=True,
-    help="Inputs are divided by this, as they are stored; several with commas.",
+@option(
+    "--divisor divisors",
+    "Inputs are divided by this, as they are stored; several with commas.",
+    Numbers(),
+    "1,255",
 )
-@click.option(
-    "--fanout", type=Ranges(), default="1-3", show_default=True, help="Hidden units for each input."
-)
-@click.option("--repeats", type=repeats_type, default=30, show_default=True)
+@fanouts_option("1-3")
+@repeats_option(30)
 @data_options
 @seed_option
 @ridge_option
@@ -57,8 +51,4 @@ def choices(**options: Any) -> None:
     """
     from elmlda.experiments.choices import Choices
 
-    conduct_study(
-        build(Choices, options),
-        options,
-        lambda records, spec, part: f"{part.title}\n{format_table(records, spec.is_papers_data)}",
-    )
+    conduct_study(build(Choices, options), options)

@@ -1,33 +1,106 @@
-"""The command that was typed, for those who want to type it again."""
+"""Commands whose help has its options in groups, and the command that was typed."""
 
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from elmlda.ranges import format_ranges
+from elmlda.text import printable
 
-GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+WHAT, NETWORK, MACHINE, OUTPUT = "What to compute", "Network", "Machine", "Output"
+GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class GroupedOption(click.Option):
+    """An option under one of the help's headings."""
+
+    def __init__(self, *args: Any, group: str = WHAT, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)  # the error says it; here it hides the default
+        return extra
+
+
+class Command(click.Command):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {WHAT: [], NETWORK: [], MACHINE: [], OUTPUT: []}
+        for param in self.get_params(ctx):
+            if row := param.get_help_record(ctx):
+                groups[getattr(param, "group", OUTPUT)].append(row)
+        for heading, rows in groups.items():
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+class Group(click.Group):
+    """A group whose help has each command's whole first sentence."""
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, each.get_short_help_str(limit=200)) for name, each in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def option(
+    flags: str, help: str, kind: Any = None, default: Any = None, **more: Any
+) -> Callable[[Function], Function]:
+    """Declare an option; its default is shown. `group` is the help's heading it is under."""
+    if isinstance(kind, click.IntRange):
+        more = {"metavar": "N", **more}
+    return click.option(
+        *flags.split(),
+        help=help,
+        type=kind,
+        default=default,
+        cls=GroupedOption,
+        show_default=default is not None,
+        **more,
+    )
+
+
+def flag(flags: str, help: str, **more: Any) -> Callable[[Function], Function]:
+    """Declare an option without a value."""
+    return click.option(*flags.split(), help=help, cls=GroupedOption, is_flag=True, **more)
+
+
+def together(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """One decorator of several, in the order in which the help has them."""
+
+    def decorate(command: Function) -> Function:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return decorate
 
 
 def spell_command(ctx: click.Context) -> str:
     """The command as it was given, its options spelt in full, those of a config file written out."""
     words = ["elmlda", str(ctx.info_name)]
     for param in ctx.command.params:
-        value = ctx.params.get(str(param.name))
-        if ctx.get_parameter_source(str(param.name)) in GIVEN and param.name not in ("config", "quiet"):
-            words += _spell_option(param, value)
-    return shlex.join(words)
+        name = str(param.name)
+        if ctx.get_parameter_source(name) in GIVEN and name not in ("config", "quiet"):
+            words += _spell_option(param, ctx.params.get(name))
+    return printable(shlex.join(words))
 
 
 def _spell_option(param: click.Parameter, value: Any) -> list[str]:
     name = max(param.opts, key=len)
-    if isinstance(param, click.Option) and param.is_flag:
+    if getattr(param, "is_flag", False):
         return [name if value else max(param.secondary_opts, key=len)]
-    if isinstance(param, click.Option) and param.multiple:
+    if param.multiple:
         return [word for one in value for word in (name, str(one))]
     return [name, _spell(value)]
 

@@ -1,22 +1,28 @@
-"""What every command that conducts experiments does alike: options in, dry run or bar, table out."""
+"""What every command that conducts experiments does alike: start line, bar, table, what to do next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
 from elmlda.cli.command import spell_command
+from elmlda.cli.tables import NOTE, show_records
+from elmlda.cli.terminal import say
 
 if TYPE_CHECKING:
     from elmlda.experiments.experiment import Experiment
+    from elmlda.experiments.outlook import Outlook
     from elmlda.experiments.progress import OpenProgress, Progress
     from elmlda.experiments.run_spec import RunSpec, Share
     from elmlda.experiments.study import Part, Study
 
+Advise: TypeAlias = "Callable[[RunSpec, Any], str]"
 Conducted = TypeVar("Conducted")
 ARGUMENTS = {"fanout": "fanouts", "rule": "rules", "dataset": "datasets"}
 """Options that may be called otherwise in Python, where they are several."""
@@ -32,43 +38,77 @@ def build(kind: type[Conducted], options: dict[str, Any]) -> Conducted:
     return kind(**{name: value for name, value in arguments.items() if name in names})
 
 
-def conduct(
-    experiment: Experiment, options: dict[str, Any], show: Callable[[list[Any], RunSpec], str]
-) -> None:
-    """Conduct an experiment, or say what that would take; `show` makes the table from its records."""
+def conduct(experiment: Experiment, options: dict[str, Any], advise: Advise | None = None) -> None:
+    """Conduct an experiment, or say what that would take; `advise` is asked where it has to train."""
     spec = experiment.bind(options["out"], read_share(options))
     if options["dry_run"]:
-        click.echo(str(experiment.look_ahead(spec)))
+        say(experiment.look_ahead(spec))
         return
-    command = spell_command(click.get_current_context())
-    records = experiment.conduct(spec, open_bar(options["quiet"]), command)
+    table = _conduct(experiment, spec, options["quiet"], advise)[1]
     if not options["quiet"]:
-        click.echo(show(records, spec))
-        click.echo(f"\nRecords: {spec.folder / experiment.record_types[0].FILE}")
+        say(f"{table}\n\n{_name_records(experiment, spec)}")
+        _finish([table], spec.folder)
 
 
-def conduct_study(
-    study: Study, options: dict[str, Any], show: Callable[[list[Any], RunSpec, Part], str]
-) -> None:
+def conduct_study(study: Study, options: dict[str, Any]) -> None:
     """Conduct a study part by part, or say what that would take."""
-    share = read_share(options)
+    share, tables = read_share(options), []
     if options["dry_run"]:
-        outlooks = study.outlook(options["out"], **vars(share))
-        click.echo("\n\n".join(map(str, outlooks)))
+        say("\n\n".join(map(str, study.outlook(options["out"], **vars(share)))))
         return
 
-    command = spell_command(click.get_current_context())
-
-    def conduct_part(part: Part) -> list[Any]:
+    def conduct_part(part: Part) -> Sequence[Any]:
         spec = part.bind(share)
-        records = part.experiment.conduct(spec, open_bar(options["quiet"]), command)
+        records, table = _conduct(part.experiment, spec, options["quiet"])
+        tables.append(table)
         if not options["quiet"]:
-            click.echo(show(records, spec, part))
-            click.echo(f"Records: {spec.folder / part.experiment.record_types[0].FILE}\n")
+            say(f"{part.title}\n{table}\n{_name_records(part.experiment, spec)}\n")
         return records
 
     for _ in study.visit(options["out"], conduct_part):
         pass
+    if not options["quiet"]:
+        _finish(tables, options["out"])
+
+
+def _conduct(
+    experiment: Experiment, spec: RunSpec, quiet: bool, advise: Advise | None = None
+) -> tuple[Sequence[Any], str]:
+    """All records, and their table."""
+    command = spell_command(click.get_current_context())
+    if quiet:
+        return experiment.conduct(spec, choose_bar(quiet), command), ""
+    outlook = experiment.look_ahead(spec)
+    start = [describe_start(outlook)]
+    if advise and outlook.n_networks:
+        start += filter(None, [advise(spec, experiment)])
+    records = experiment.conduct(spec, choose_bar(quiet, start, outlook), command)
+    return records, show_records(experiment, records, spec)
+
+
+def _name_records(experiment: Experiment, spec: RunSpec) -> str:
+    return f"Records: {spec.folder / experiment.record_types[0].FILE}"
+
+
+def _finish(tables: Sequence[str], folder: Path) -> None:
+    if any("±" in table for table in tables):
+        say(NOTE)
+    say(f"Next: elmlda report {shlex.quote(str(folder))}")
+
+
+def describe_start(outlook: Outlook) -> str:
+    """One line: the folder, the networks to train, memory and time."""
+    from elmlda.experiments.outlook import format_seconds
+
+    folder, share = outlook.spec.folder, outlook.spec.share
+    if not outlook.n_networks:
+        return f"{folder}: all {outlook.n_recorded:,} records are there, no network to train."
+    networks = "1 network" if outlook.n_networks == 1 else f"{outlook.n_networks:,} networks"
+    where = " for each worker" if share.cluster else ""
+    return (
+        f"{folder}: {networks} to train, {outlook.peak_bytes / 1e9:.2f} GB of memory{where}, about "
+        f"{format_seconds(max(outlook.seconds, 1.0))}{' without the cluster' if share.cluster else ''}."
+    )
 
 
 def read_share(options: dict[str, Any]) -> Share:
@@ -79,18 +119,23 @@ def read_share(options: dict[str, Any]) -> Share:
     return Share(**{name: options[name] for name in names if name in options})
 
 
-def open_bar(quiet: bool) -> OpenProgress:
-    """A bar on stderr whose line ends before anything else is printed, however the command ends."""
-    from elmlda.experiments.progress import choose_progress
+def choose_bar(quiet: bool, start: Sequence[str] = (), outlook: Outlook | None = None) -> OpenProgress:
+    """Print how it starts, then a bar on stderr whose line ends before anything else; or nothing."""
+    from elmlda.experiments.progress import Bar, Silence, choose_progress
 
-    open_progress = choose_progress(not quiet)
+    if quiet:
+        return choose_progress(False)
 
     @contextmanager
     def open_and_close(total: int, done: int) -> Iterator[Progress]:
-        with open_progress(total, done) as bar:
-            close = getattr(bar, "close", None)
-            if close:
-                click.get_current_context().call_on_close(close)
+        for line in start:
+            say(line, err=True)
+        if outlook and not outlook.n_networks:
+            yield Silence()
+            return
+        is_local = outlook and not outlook.spec.share.cluster
+        with Bar(total, done, outlook.seconds if outlook and is_local else None) as bar:
+            click.get_current_context().call_on_close(bar.close)
             yield bar
 
     return open_and_close

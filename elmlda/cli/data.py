@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.cli.options import data_options
+from elmlda.cli.command import OUTPUT, Command, Group, option
+from elmlda.cli.data_text import WIDTH, describe_check, describe_content, describe_known, describe_size
+from elmlda.cli.options import data_options, label_option, quiet_option
+from elmlda.cli.terminal import say
+from elmlda.cli.values import NameOrPath, UserPath
 from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
-    from elmlda.datasets import Dataset, DatasetInfo, FileCheck
-
-WIDTH = 14
+    from elmlda.datasets import FileCheck
 
 
-@click.group()
+@click.group(cls=Group)
 def data() -> None:
     """Show the data sets, check them, and fetch those that do not come with elmlda."""
 
 
-@data.command("list")
+@data.command("list", cls=Command)
 def list_command() -> None:
     """List the data sets of the catalogue."""
     from elmlda.datasets import list_datasets
 
     for info in list_datasets():
         away = "" if info.is_here else f"  [not here: elmlda data fetch {info.name}]"
-        click.echo(
-            f"{info.name:{WIDTH}} {info.title}: {_format_size(info)}{away}\n"
-            f"{'':{WIDTH}} {info.origin}; {info.licence}"
-        )
+        say(f"{info.name:{WIDTH}} {info.title}: {describe_size(info)}{away}")
+        say(f"{'':{WIDTH}} {info.origin}; {info.licence}")
 
 
-@data.command()
+@data.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @data_options
 def verify(
@@ -52,37 +52,34 @@ def verify(
     if data_dir is not None and len(asked) > 1:
         raise click.UsageError("--data-dir is one data set: give one name with it, or none.")
     _refuse_unknown(names)
-    if asked or data_dir is not None:
-        chosen: list[str | None] = [*asked] or [None]
-        away = []
-    else:
-        infos = list_datasets()
-        chosen = [info.name for info in infos if info.is_here]
-        away = [info.name for info in infos if not info.is_here]
+    is_all = not asked and data_dir is None
+    infos = list_datasets() if is_all else []
+    here = [info.name for info in infos if info.is_here]
+    chosen: list[str | None] = [*here] if is_all else [*asked] or [None]
     checks: list[FileCheck] = []
     for name in chosen:
-        if len(chosen) > 1:
-            click.echo(f"{name}:")
         found = verify_dataset(name, data_dir, label)
-        _show_checks(found)
+        width = max([WIDTH, *(len(check.name) for check in found)])
+        heading = [f"{name}:"] if len(chosen) > 1 else []
+        say("\n".join([*heading, *(describe_check(check, width) for check in found)]))
         checks += found
-    for name in away:
-        click.echo(f"{name}: not here (elmlda data fetch {name})")
+    for name in (info.name for info in infos if not info.is_here):
+        say(f"{name}: not here (elmlda data fetch {name})")
     broken = [check for check in checks if not check.ok]
     if broken:
         raise ElmldaError(f"{len(broken)} of {len(checks)} checks failed: see above.")
 
 
-@data.command()
+@data.command(cls=Command)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option(
-    "--from",
-    "source",
-    type=click.Path(path_type=Path),
+@option(
+    "--from source",
+    "Copy the files from this folder instead; they must have the known content.",
+    UserPath(),
     metavar="DIR",
-    help="Copy the files from this folder instead; they must have the known content.",
+    group=OUTPUT,
 )
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def fetch(names: tuple[str, ...], source: Path | None, quiet: bool) -> None:
     """Fetch data sets that do not come with elmlda, from their mirrors.
 
@@ -98,83 +95,28 @@ def fetch(names: tuple[str, ...], source: Path | None, quiet: bool) -> None:
         lines = fetch_dataset(name, source, None if quiet else _make_bar)
         checks = verify_dataset(name)
         if not quiet:
-            click.echo("\n".join(lines))
-        broken = [check for check in checks if not check.ok]
-        if broken:
-            raise ElmldaError(broken[0].message)
+            say("\n".join(lines))
+        for broken in (check for check in checks if not check.ok):
+            raise ElmldaError(broken.message)
         if not quiet:
-            click.echo(f"{name} is here: {checks[0].path.parent}")
+            say(f"{name} is here: {checks[0].path.parent}")
 
 
-@data.command()
-@click.argument("name", metavar="NAME|FILE")
-@click.option("--label", metavar="COLUMN", help="The column of a .csv file that has the class.")
+@data.command(cls=Command)
+@click.argument("name", type=NameOrPath(), metavar="NAME|FILE")
+@label_option
 def info(name: str, label: str | None) -> None:
-    """Tell all about a data set: origin, licence, citation, inputs, classes, checksums.
+    """Show all about a data set: origin, licence, citation, inputs, classes, checksums.
 
-    Of your own file it tells how it is understood: which inputs, which classes, which split.
+    Of your own file it shows how it is understood: which inputs, which classes, which split.
     """
     from elmlda.datasets import find_info, load_dataset
 
     known = find_info(name)
     if known:
-        _show(
-            title=known.title,
-            origin=known.origin,
-            licence=known.licence,
-            citation=known.citation,
-            folder=known.where,
-        )
-        if not known.is_here:
-            click.echo(f"{'size':{WIDTH}} {_format_size(known)}")
-            click.echo(f"{'':{WIDTH}} not here yet: elmlda data fetch {name}")
-            return
-    _show_content(load_dataset(name, label=label))
-
-
-def _show_content(dataset: Dataset) -> None:
-    """What a network would get of it."""
-    import numpy as np
-
-    from elmlda.datasets.words import join_words
-
-    shape = f", images of {' × '.join(map(str, dataset.image_shape))}" if dataset.image_shape else ""
-    scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"
-    split = dataset.preparation.get("split", "its own")
-    if "rows" in dataset.preparation:
-        split += f" (rows {dataset.preparation['rows']})"
-    _show(inputs=f"{dataset.n_inputs}{shape}, {scaled}")
-    if dataset.feature_names:
-        click.echo(f"{'':{WIDTH}} {join_words(dataset.feature_names)}")
-    _show(split=split)
-    counts = [
-        np.bincount(part.labels, minlength=dataset.n_classes) for part in (dataset.train, dataset.test)
-    ]
-    width = max(len("class"), *(len(name) for name in dataset.classes))
-    click.echo(f"{'samples':{WIDTH}} {'class':{width}} {'train':>7} {'test':>7}")
-    for name, *row in zip([*dataset.classes, "all"], *([*c, c.sum()] for c in counts), strict=True):
-        click.echo(f"{'':{WIDTH}} {name:{width}} {row[0]:7,} {row[1]:7,}")
-    for i, (name, sha256) in enumerate(dataset.checksums.items()):
-        click.echo(f"{'' if i else 'SHA-256':{WIDTH}} {sha256} {name}")
-
-
-def _show(**rows: object) -> None:
-    for key, value in rows.items():
-        click.echo(f"{key:{WIDTH}} {value}")
-
-
-def _show_checks(checks: Sequence[FileCheck]) -> None:
-    width = max(14, *(len(check.name) for check in checks)) if checks else 0
-    for check in checks:
-        state = "ok " if check.ok else "BAD"
-        known = "" if check.expected_sha256 or not check.ok else "  (no checksum to compare with)"
-        click.echo(f"{state} {check.name:{width}} {check.message}{known}")
-
-
-def _format_size(info: DatasetInfo) -> str:
-    counts = [info.n_train, info.n_test] if info.has_own_split else [info.n_train + info.n_test]
-    n_samples = " + ".join(f"{count:,}" for count in counts)
-    return f"{n_samples} × {info.n_inputs}, {len(info.classes)} classes"
+        say(describe_known(known))
+    if not known or known.is_here:
+        say(describe_content(load_dataset(name, label=label)))
 
 
 def _refuse_unknown(names: Sequence[str]) -> None:
@@ -193,13 +135,9 @@ def _make_bar(name: str) -> Any:
 
     from tqdm import tqdm
 
+    # pooch sets the true total, but leaves alone a bar that counts as false. disable=None: only on a
+    # terminal.
     return tqdm(
-        desc=name,
-        total=1,  # pooch sets the true one, but leaves alone a bar that counts as false
-        unit="B",
-        unit_scale=True,
-        file=sys.stderr,
-        leave=False,
-        disable=None,  # where nobody watches
+        desc=name, total=1, unit="B", unit_scale=True, file=sys.stderr, leave=False, disable=None,
         dynamic_ncols=True,
-    )
+    )  # fmt: skip

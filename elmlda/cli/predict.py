@@ -5,9 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from elmlda.cli.command import OUTPUT, Command, flag, option
+from elmlda.cli.terminal import say
+from elmlda.cli.values import UserPath
+from elmlda.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,30 +21,23 @@ if TYPE_CHECKING:
     from elmlda.networks.model import Model
 
 
-@click.command()
-@click.argument("model_file", type=click.Path(path_type=Path), metavar="MODEL")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option("--csv", "as_csv", is_flag=True, help="CSV, with the posterior of every class.")
-@click.option(
+@click.command(cls=Command)
+@click.argument("model_file", type=UserPath(), metavar="MODEL")
+@click.argument("files", nargs=-1, required=True, type=UserPath(), metavar="FILE...")
+@option(
     "--drop",
+    "CSV files: leave out this column, by its name or its number from 1, because it is no input "
+    "(the class, say). May be given several times.",
     multiple=True,
     metavar="COLUMN",
-    help="CSV input: a column, by name or number from 1, that is no input. May be repeated.",
 )
-@click.option("--key", metavar="NAME", help="NPZ input: the array to read, if there are several.")
-@click.option(
+@option("--key", "NPZ files: the array to read, if there are several.", metavar="NAME")
+@flag(
     "--as-is",
-    is_flag=True,
-    help="Image input: already in the data's form, so neither inverted, scaled nor centred.",
+    "Images: they are already as in the training data, so neither invert, scale nor centre them.",
 )
-def predict(
-    model_file: Path,
-    files: tuple[Path, ...],
-    as_csv: bool,
-    drop: tuple[str, ...],
-    key: str | None,
-    as_is: bool,
-) -> None:
+@flag("--csv as_csv", "Print CSV, with the posterior of every class.", group=OUTPUT)
+def predict(model_file: Path, files: tuple[Path, ...], as_csv: bool, **options: Any) -> None:
     """Classify the samples in each FILE with a MODEL of elmlda train: label and posterior.
 
     FILE is an IDX file (raw or .gz), .npz or .npy, .csv with a sample in each line, or an image
@@ -50,21 +48,13 @@ def predict(
     from elmlda.networks.model_file import read_model
 
     model = read_model(model_file)
-    reading = Reading(
-        model.recipe.n_inputs,
-        model.image_shape,
-        None if model.feature_names is None else tuple(model.feature_names),
-        drop,
-        key,
-        as_is,
-    )
-    first = True
-    for path in files:
+    names = None if model.feature_names is None else tuple(model.feature_names)
+    reading = Reading(model.recipe.n_inputs, model.image_shape, names, **options)
+    for i, path in enumerate(files):
         values = model.values(read_samples(path, reading))
-        lines = _csv_lines(path, model, values, first) if as_csv else _lines(path, model, values)
+        lines = _csv_lines(path, model, values, i == 0) if as_csv else _lines(path, model, values)
         for line in lines:
-            click.echo(line)
-        first = False
+            say(line)
 
 
 def _lines(path: Path, model: Model, values: FloatArray) -> Iterator[str]:
@@ -72,7 +62,7 @@ def _lines(path: Path, model: Model, values: FloatArray) -> Iterator[str]:
     for i, row in enumerate(values):
         name = path if len(values) == 1 else f"{path}:{i}"
         chosen = row.argmax()
-        yield f"{name}  {model.classes[chosen]}  {kind} {row[chosen]:.4f}"
+        yield f"{printable(name)}  {printable(model.classes[chosen])}  {kind} {row[chosen]:.4f}"
 
 
 def _csv_lines(path: Path, model: Model, values: FloatArray, with_header: bool) -> Iterator[str]:
@@ -85,6 +75,7 @@ def _csv_lines(path: Path, model: Model, values: FloatArray, with_header: bool) 
 
 
 def _as_csv(values: list[object]) -> str:
+    """One line, whatever the values have in them."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(values)
+    csv.writer(out, lineterminator="").writerow(map(printable, values))
     return out.getvalue()

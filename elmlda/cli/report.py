@@ -6,20 +6,23 @@ from pathlib import Path
 
 import click
 
+from elmlda.cli.command import OUTPUT, Command, flag, option
+from elmlda.cli.terminal import say
+from elmlda.cli.values import UserPath
 from elmlda.errors import ElmldaError
 from elmlda.settings import REPORT_FORMATS
 
 
-@click.command()
-@click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN]...")
-@click.option(
-    "--format",
-    "formats",
-    type=click.Choice(REPORT_FORMATS),
+@click.command(cls=Command)
+@click.argument("runs", nargs=-1, type=UserPath(), metavar="[RUN]...")
+@option(
+    "--format formats",
+    "Make only this; may be given several times.  [default: all]",
+    click.Choice(REPORT_FORMATS),
     multiple=True,
-    help="Make only this; may be given several times.  [default: all]",
+    group=OUTPUT,
 )
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser afterwards.")
+@flag("--open opens", "Open the page in the browser afterwards.", group=OUTPUT)
 def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> None:
     """Make tables, figures and pages beside the paper's from the records in each RUN's folder.
 
@@ -38,6 +41,6 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
     if not folders:
         raise ElmldaError("no run below results/. Make one with elmlda sweep, or name its folder.")
     for folder in folders:
-        click.echo(str(make_report(folder, wanted)))
+        say(make_report(folder, wanted))
         if opens:
             click.launch((folder / "report.html").absolute().as_uri())

@@ -2,80 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from elmlda.cli.command import Command, option
 from elmlda.cli.conduct import build, conduct_study
-from elmlda.cli.ensemble import format_table as format_ensemble
 from elmlda.cli.options import (
-    Numbers,
     data_options,
-    fanout_option,
+    fanouts_option,
     output_options,
+    repeats_option,
+    study_options,
+    tuned_values_options,
     unit_options,
 )
-from elmlda.cli.study_options import study_options
-from elmlda.cli.sweep import format_table as format_sweep
-from elmlda.cli.tune import NORMS, RANGES, RIDGES, format_tuning
+from elmlda.cli.values import COUNT, REPEATS
 from elmlda.settings import INPUT_WEIGHTS
 
-if TYPE_CHECKING:
-    from elmlda.experiments.run_spec import RunSpec
-    from elmlda.experiments.study import Part
 
-
-@click.command()
-@click.option(
-    "--scheme",
-    "schemes",
-    type=click.Choice(INPUT_WEIGHTS),
+@click.command(cls=Command)
+@option(
+    "--scheme schemes",
+    "Kind of input weights; may be given several times.",
+    click.Choice(INPUT_WEIGHTS),
+    INPUT_WEIGHTS,
     multiple=True,
-    default=INPUT_WEIGHTS,
-    show_default=True,
-    help="Kind of input weights; may be given several times.",
 )
-@fanout_option
-@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True)
-@click.option(
-    "--tune-fanout",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Fan-out at which norm and ridge are chosen.",
-)
-@click.option("--tune-repeats", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--ridge", type=Numbers(), default=RIDGES, show_default=True, help="Values to try.")
-@click.option(
-    "--weight-norm",
-    type=Numbers(),
-    default=NORMS,
-    show_default=True,
-    help="Norms of each hidden unit's weights to try, where they are not uniform.",
-)
-@click.option(
-    "--weight-range",
-    type=Numbers(),
-    default=RANGES,
-    show_default=True,
-    help="Ranges of uniform weights to try.",
-)
-@click.option(
-    "--validation",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Training samples that are held out to choose by.  [default: a sixth]",
-)
-@click.option(
-    "--n", type=click.IntRange(1), default=10, show_default=True, help="Networks of the ensemble."
-)
-@click.option(
-    "--ensemble-fanout",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Fan-out of its networks.",
-)
+@fanouts_option("1-20")
+@repeats_option(3)
+@option("--tune-fanout", "Fan-out at which norm and ridge are chosen.", COUNT, 5)
+@option("--tune-repeats", "Networks for each setting that is tried.", REPEATS, 3)
+@tuned_values_options
+@option("--n", "Networks in the ensemble of the best kind.", REPEATS, 10)
+@option("--ensemble-fanout", "Fan-out of the ensemble's networks.", COUNT, 20)
 @data_options
 @unit_options
 @output_options
@@ -91,14 +51,4 @@ def shaped(**options: Any) -> None:
     """
     from elmlda.experiments.shaped import Shaped
 
-    conduct_study(build(Shaped, options), options, _show)
-
-
-def _show(records: list[Any], spec: RunSpec, part: Part) -> str:
-    """The table of whichever experiment the part is."""
-    experiment = part.experiment
-    if experiment.name == "tune":
-        return format_tuning(records, experiment.settings.input_weights)
-    if experiment.name == "sweep":
-        return f"{part.title}\n{format_sweep(records, spec.is_papers_data)}"
-    return f"{part.title}\n{format_ensemble(records, {})}"
+    conduct_study(build(Shaped, options), options)

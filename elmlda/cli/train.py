@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.cli.conduct import build, open_bar, read_share
+from elmlda.cli.command import NETWORK, OUTPUT, Command, flag, option
+from elmlda.cli.conduct import build, choose_bar, read_share
 from elmlda.cli.options import (
     config_option,
     data_options,
+    fanout_option,
+    hidden_option,
     layer_options,
     output_options,
     quiet_option,
-    repeats_type,
     resource_options,
 )
+from elmlda.cli.terminal import say
+from elmlda.cli.values import REPEATS, Ridge, UserPath
 from elmlda.errors import ElmldaError
 from elmlda.settings import COMBINATIONS, DEFAULT_RIDGE, OUTPUTS
 
@@ -26,66 +31,37 @@ if TYPE_CHECKING:
     from elmlda.networks.model import Model
 
 
-class Ridge(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number, or auto."""
-
-    name = "number|auto"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | str:
-        if value == "auto":
-            return "auto"
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor 'auto'.", param, ctx)
-
-
-@click.command()
-@click.option(
-    "--fanout",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Hidden units for each input.",
-)
-@click.option("--hidden", type=click.IntRange(1), help="Hidden units instead.")
-@click.option(
+@click.command(cls=Command)
+@fanout_option(10)
+@hidden_option
+@option(
     "--output",
-    type=click.Choice(OUTPUTS),
-    default="lda",
-    show_default=True,
-    help="Output weights by LDA, with posteriors, or by the pseudo-inverse.",
+    "Output weights by LDA, with posteriors, or by the pseudo-inverse (pi).",
+    click.Choice(OUTPUTS),
+    "lda",
 )
-@click.option(
-    "--n", type=repeats_type, default=1, show_default=True, help="Networks: more are an ensemble."
-)
-@click.option(
-    "--combine",
-    type=click.Choice(COMBINATIONS),
-    default="mean",
-    show_default=True,
-    help="How an ensemble combines its posteriors.",
-)
+@option("--n", "Networks: more than one are an ensemble.", REPEATS, 1)
+@option("--combine", "How an ensemble combines its posteriors.", click.Choice(COMBINATIONS), "mean")
 @data_options
 @layer_options
-@click.option(
+@option(
     "--ridge",
-    type=Ridge(),
-    default=str(DEFAULT_RIDGE),
-    show_default=True,
-    help="Tikhonov's λ: 0 is the paper's; auto chooses it by generalised cross-validation.",
+    "Added to the diagonal of the Gram matrix; 0 is the paper's, auto chooses it by generalised "
+    "cross-validation.",
+    Ridge(),
+    str(DEFAULT_RIDGE),
+    group=NETWORK,
 )
 @output_options
 @resource_options
-@click.option(
+@option(
     "--out",
-    type=click.Path(path_type=Path),
+    "The model's file.  [default: <data set>-model.npz]",
+    UserPath(),
     metavar="FILE",
-    help="The model's file.  [default: <data set>-model.npz]",
+    group=OUTPUT,
 )
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@flag("--force", "Replace the file if it is there.", group=OUTPUT)
 @config_option
 @quiet_option
 def train(**options: Any) -> None:
@@ -107,10 +83,11 @@ def train(**options: Any) -> None:
     path = options["out"] or Path(f"{dataset.name}-model.npz")
     _refuse_path(path, options["dataset"], options["force"])
     wanted.check(dataset, share)
-    model = wanted.train(dataset, share, open_bar(options["quiet"] or wanted.n == 1))
+    model = wanted.train(dataset, share, choose_bar(options["quiet"] or wanted.n == 1))
     write_model(path, model)
     if not options["quiet"]:
-        click.echo(_describe(path, replace(model, scaling=None), dataset, share.chunk))
+        say(_describe(path, replace(model, scaling=None), dataset, share.chunk))
+        say(f"Next: elmlda predict {quote(str(path))} FILE")
 
 
 def _refuse_path(path: Path, dataset: str | None, force: bool) -> None:
@@ -126,7 +103,7 @@ def _refuse_path(path: Path, dataset: str | None, force: bool) -> None:
 
 
 def _describe(path: Path, model: Model, dataset: Dataset, chunk: int) -> str:
-    """One line: what it is, and what it is worth on the test samples, which are scaled already."""
+    """One line: what it is, and its test errors; the test samples are scaled already."""
     test = dataset.test
     errors = int((model.choose(test.inputs, chunk) != test.labels).sum())
     kind = "LDA-ELM" if model.has_posteriors else "PI-ELM"

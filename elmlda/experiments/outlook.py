@@ -13,6 +13,9 @@ from elmlda.networks.steps import HIDDEN_DTYPES
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
 
+SMALL = 1e12
+"""Operations that take seconds."""
+
 
 @dataclass(frozen=True)
 class Outlook:
@@ -69,7 +72,10 @@ def estimate_seconds(problems: Iterable[Problem], precision: str) -> tuple[float
     operations = [count_operations(problem) for problem in problems]
     if not operations:
         return 0.0, 0.0
-    speeds = [measure_matmul_speed(HIDDEN_DTYPES[name]) for name in (precision, "double")]
+    # A small run must not wait for a careful measurement.
+    is_small = sum(each.hidden + each.solver for each in operations) < SMALL
+    effort = (512, 0.02) if is_small else (2048, 0.5)
+    speeds = [measure_matmul_speed(HIDDEN_DTYPES[name], *effort) for name in (precision, "double")]
     return OVERHEAD * sum(each.seconds(*speeds) for each in operations), speeds[0]
 
 

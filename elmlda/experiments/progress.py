@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol, TypeAlias
+from threading import Event, Thread
+from typing import Any, Protocol, TypeAlias
 
 from tqdm import tqdm
 
@@ -33,17 +34,47 @@ class Silence:
 
 
 class Bar(tqdm):  # type: ignore[type-arg]
-    """A line on stderr; a log file gets a line every minute."""
+    """A line on stderr whose clock runs; a log file gets a line every minute.
 
-    def __init__(self, total: int, done: int) -> None:
+    Parameters
+    ----------
+    total, done : networks in all, and those that were done before
+    seconds : estimate for all that are left, shown until the first network is done
+    """
+
+    def __init__(self, total: int, done: int, seconds: float | None = None) -> None:
+        self._seconds, self._ended = seconds, Event()
+        is_terminal = sys.stderr.isatty()
         super().__init__(
             total=total,
             initial=done,
-            unit="network",
             file=sys.stderr,
             dynamic_ncols=True,
-            mininterval=0.1 if sys.stderr.isatty() else 60,
+            mininterval=0.1 if is_terminal else 60,
+            bar_format="{percentage:3.0f} %|{bar}| {n_fmt} of {total_fmt} networks, {elapsed}{left}",
         )
+        if is_terminal:
+            Thread(target=self._run_clock, daemon=True).start()
+
+    @property
+    def format_dict(self) -> MutableMapping[str, Any]:
+        values = super().format_dict
+        done, elapsed = self.n - self.initial, values["elapsed"]
+        left = self._seconds and max(0.0, self._seconds - elapsed)
+        if done:
+            left = elapsed / done * ((self.total or 0) - self.n)
+        values["left"] = "" if left is None else f", {self.format_interval(left)} left"
+        return values
+
+    def _run_clock(self) -> None:
+        while not self._ended.wait(1):
+            self.refresh()
+
+    def close(self) -> None:
+        ended = getattr(self, "_ended", None)  # tqdm closes what failed half-made, too
+        if ended:
+            ended.set()
+        super().close()
 
     def write(self, line: str, /) -> None:  # type: ignore[override]
         """On stderr, above the bar."""

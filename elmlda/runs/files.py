@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from elmlda.datasets.content import explain_reading, open_input
 from elmlda.errors import ElmldaError
 
 LOCK = ".lock"
@@ -57,6 +58,15 @@ def explain_refusal(path: Path, advice: str = RESUMES) -> Iterator[None]:
         raise ElmldaError(
             f"{path}: cannot be written: {why}.", NO_FOLDER if is_gone else advice, out=None
         ) from error
+
+
+def read_if_there(path: Path, expected: str) -> bytes | None:
+    """A file's content, None if there is no such file; pipes and devices are refused."""
+    with explain_reading(path):
+        if not path.exists():
+            return None
+    with open_input(path, expected) as file:
+        return file.read()
 
 
 def make_folder(folder: Path) -> None:

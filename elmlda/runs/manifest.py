@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from elmlda.errors import ElmldaError
-from elmlda.runs.files import write_atomically
+from elmlda.runs.files import read_if_there, write_atomically
 from elmlda.version import __version__
 
 SCHEMA = 3
@@ -72,7 +72,10 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The folder's manifest, None if it has none."""
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        content = read_if_there(path, "a run's manifest")
+        if content is None:
+            return None
+        manifest = json.loads(content)
         schema, sha256 = manifest["schema"], manifest.pop("sha256", None)
         if schema != SCHEMA:
             raise ElmldaError(
@@ -83,9 +86,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         if sha256 != _sha256(manifest):
             raise ValueError("it does not have its checksum: it was damaged or edited")
         _require_sections(manifest)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _not_a_manifest(path, error) from error
     return dict(manifest)
 

@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_type_hints
 
 from elmlda.errors import ElmldaError
-from elmlda.runs.files import explain_refusal, open_no_link, sync_folder, write_atomically
+from elmlda.runs.files import (
+    explain_refusal,
+    open_no_link,
+    read_if_there,
+    sync_folder,
+    write_atomically,
+)
 
 CHECK = "crc32"
 """The last column: CRC-32 of the run's identity, followed by the line's text before this column."""
@@ -86,10 +92,7 @@ class RecordFile(Generic[Record]):
 
     def read(self) -> list[Record]:
         """Every whole record; a torn last line does not count."""
-        try:
-            text = self._read_bytes().decode("utf-8", errors="replace")
-        except FileNotFoundError:
-            return []
+        text = self._read_bytes().decode("utf-8", errors="replace")
         header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
         if header != self._header:
             raise ElmldaError(
@@ -125,10 +128,7 @@ class RecordFile(Generic[Record]):
 
     def repair(self) -> None:
         """Cut off what follows the last line break; from now on nobody else may change the file."""
-        try:
-            content = self._read_bytes()
-        except FileNotFoundError:
-            content = b""
+        content = self._read_bytes()
         self._n_bytes = content.rfind(b"\n") + 1
         if self._n_bytes < len(content):
             with explain_refusal(self.path), open(self.path, "r+b", 0, opener=open_no_link) as file:
@@ -159,12 +159,7 @@ class RecordFile(Generic[Record]):
             )
 
     def _read_bytes(self) -> bytes:
-        try:
-            return self.path.read_bytes()
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise ElmldaError(f"{self.path}: cannot be read: {error.strerror or error}.") from error
+        return read_if_there(self.path, "a file of records") or b""
 
     @property
     def _header(self) -> str:

@@ -29,7 +29,7 @@ def test_records_tables_and_where_they_are(invoke, tmp_path):
         found = rows(tmp_path / f"runs/{name}/compare.csv")
         assert len(found) == 2 * 3 * 2 * 2
         assert {row["n_hidden"] for row in found} == sizes
-        assert f"{name}: error rate, %" in result.stdout
+        assert f"{name}\n" in result.stdout
         assert f"Records: runs/{name}/compare.csv" in result.stdout
     manifest = json.loads((tmp_path / "runs/iris/manifest.json").read_text())
     assert manifest["run"]["inputs"] == "standardised by the training part"

@@ -204,7 +204,7 @@ def test_tune_counts_what_a_network_gets_wrong_of_the_held_out_samples(tune, clo
         for key in {(r.weight_size, r.ridge) for r in records}
     }
     assert means[best.weight_size, best.ridge] == min(means.values())
-    assert f"--weight-norm {best.weight_size:g} --ridge {best.ridge:g}: " in printed
+    assert f"--weight-norm {best.weight_size:g} --ridge {best.ridge:g}, " in printed
 
 
 def test_tune_goes_on_and_tries_more(tune, tmp_path):

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_up import timing_records
 
-from elmlda.cli.timing import format_table
 from elmlda.core.solve import LostPrecisionError, solve_pi
 from elmlda.experiments import outlook, timing
 from elmlda.experiments.timing import TimingRecord, order_methods
@@ -74,31 +72,12 @@ def test_every_method_is_recorded_and_tabulated(invoke, arguments, tmp_path):
         assert sum(parts) <= seconds * (1 + 1e-4)  # records have six digits
     assert [line.split(",")[4] for line in lines] == ["1", "2", "3"] * 6
     table = result.stdout.splitlines()
-    titles = ["fan-out", "repeats", "PI-ELM", "LDA-ELM", "both", "alone", "in", "one", "pass"]
-    assert table[1].split() == titles
+    assert table[0].split() == ["fan-", "PI", "LDA", "both", *["LDA", "extra"] * 2]
     assert [row.split()[:2] for row in table[2:5]] == [["1", "2"], ["2", "2"], ["11", "2"]]
     assert all(row.count("±") == 2 for row in table[2:5])
-    assert "the paper" not in result.stdout
+    assert "paper" not in result.stdout
     assert "nan" not in result.stdout.lower()
-    assert table[-1] == "Records: run/timing.csv"
-
-
-def test_table_has_the_papers_columns_beside_ours_and_no_nan():
-    seconds = {fanout: [(100.0, 101.5, 100.1)] for fanout in (1, 11, 20)}
-    lines = format_table(timing_records(seconds), beside_paper=True).splitlines()
-    assert lines[1].split()[-3:] == ["PI", "LDA", "extra"]
-    ours = ["1", "100.00", "101.50", "100.10", "1.500", "0.100"]
-    assert lines[2].split() == ["1", *ours, "6.2", "6.2", "0.0%"]
-    assert lines[3].split() == ["11", *ours]
-    assert lines[4].split()[-3:] == ["630", "702", "11.4%"]
-    assert len({len(line.rstrip()) for line in (lines[1], lines[2], lines[4])}) == 1
-    assert "nan" not in "".join(lines)
-
-
-def test_table_has_the_interval_of_the_mean():
-    records = timing_records({1: [(10.0, 10.1, 10.0), (10.0, 10.2, 10.0), (20.0, 20.6, 20.0)]})
-    row = format_table(records, beside_paper=False).splitlines()[2]
-    assert row.split()[4:] == ["10.00", "2.000", "±", "2.484", "0.000", "±", "0.000"]
+    assert table[-3] == "Records: run/timing.csv"
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
@@ -134,7 +113,7 @@ def test_dry_run_counts_what_is_missing_and_leaves_no_trace(invoke, arguments, t
 
 
 def test_dry_run_counts_the_time_of_three_networks_at_each_fanout(invoke, arguments, monkeypatch):
-    monkeypatch.setattr(outlook, "measure_matmul_speed", lambda dtype: 1e6)
+    monkeypatch.setattr(outlook, "measure_matmul_speed", lambda *_: 1e6)
     said = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run").stdout
     networks = [Problem(600, 200, N_INPUTS, 4, (N_INPUTS * fanout,)) for fanout in (1, 2)]
     once = sum(count_operations(network).seconds(1e6, 1e6) for network in networks)

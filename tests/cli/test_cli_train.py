@@ -44,7 +44,7 @@ def test_train_makes_the_network_of_a_sweep(train, clouds, tmp_path):
     errors = run_job(job).lda_errors[0]
     assert line == (
         f"clouds-model.npz: LDA-ELM, 20 hidden units, ridge 2, {errors / 2:.2f} % test errors "
-        f"({errors} of 200)\n"
+        f"({errors} of 200)\nNext: elmlda predict clouds-model.npz FILE\n"
     )
     assert 0 < errors < 150
     model = read_model(tmp_path / "clouds-model.npz")
@@ -80,7 +80,7 @@ def test_ensembles(invoke, clouds, tmp_path):
     inputs = load_dataset(data_dir=clouds).test.inputs
     np.testing.assert_allclose(one.posteriors(inputs), two.posteriors(inputs), atol=1e-9)
     result = invoke(*arguments[:-1], "--out", "c.npz")
-    assert "3/3" in result.stderr
+    assert "3 of 3 networks" in result.stderr
     assert "c.npz: 3 × LDA-ELM, 20 hidden units, ridge 1, " in result.stdout
 
 

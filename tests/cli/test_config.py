@@ -164,9 +164,9 @@ def test_a_key_named_like_a_command_is_refused(refuse, config):
     assert refuse(*config("sweep = 5\nfanout = 1\nrepeats = 1")).startswith("mine.toml: ")
 
 
-@pytest.mark.parametrize("path", ["nowhere.toml", "."])
-def test_a_file_that_cannot_be_read(refuse, path):
-    assert refuse("--config", path).startswith(f"{path}: cannot be read: ")
+def test_a_file_that_cannot_be_read(refuse):
+    assert refuse("--config", "nowhere.toml").startswith("nowhere.toml: cannot be read: ")
+    assert refuse("--config", ".") == ".: a folder, expected a TOML file."
 
 
 @pytest.mark.parametrize(
@@ -179,14 +179,18 @@ def test_a_file_that_cannot_be_read(refuse, path):
         ("ridge", "'much'"),
         ("activation", "'step'"),
         ("fanout", "1.5"),
-        ("fanout", "[]"),
         ("fanout", "[1, 'x']"),
-        ("fanout", "[[1]]"),
+        ("fanout", "inf"),
+        ("repeats", "-inf"),
+        ("chunk", "10000000000000000000"),
+        ("hidden", "10000000000000000000"),
+        ("fanout", "10000000000000000000"),
+        ("min_field", "10000000000000000000"),
     ],
 )
 def test_values_of_the_wrong_kind(refuse, config, key, value):
     message = refuse(*config(f"fanout = 1\nrepeats = 1\n[sweep]\n{key} = {value}"), exit_code=2)
-    assert f"--{key}" in message
+    assert f"--{key.replace('_', '-')}" in message
 
 
 @pytest.mark.parametrize(
@@ -201,6 +205,14 @@ def test_values_of_the_wrong_kind(refuse, config, key, value):
         ("activation", "['tanh']"),
         ("quiet", "['x']"),
         ("quiet", "'yes'"),
+        ("fanout", "[]"),
+        ("fanout", "[[1]]"),
+        ("hidden", "[1, [2]]"),
+        ("fanout", "{a = 1}"),
+        ("dataset", "1979-05-27T07:32:00Z"),
+        ("seed", "{}"),
+        ("seed", "0x" + "f" * 5000),
+        ("ridge", "[[1.0]]"),
     ],
 )
 def test_a_truth_value_or_list_for_something_else(refuse, config, key, value):
@@ -212,7 +224,7 @@ def test_a_truth_value_or_list_for_something_else(refuse, config, key, value):
 def test_the_configurations_that_come_with_the_package(
     invoke, pytestconfig, tmp_path, monkeypatch, name
 ):
-    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda dtype: 1e11)
+    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda *_: 1e11)
     path = pytestconfig.rootpath / "configs" / f"{name}.toml"
     for command in ("sweep", "ensemble"):
         result = invoke(command, "--config", path, "--dry-run")

@@ -1,6 +1,7 @@
 """elmlda calibration on a small data set: against scikit-learn, the ensemble, and when disturbed."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from command_line import read_records
 from plans import work_of
 
 from elmlda import Calibration
-from elmlda.cli.calibration import format_table
+from elmlda.cli.tables import show_records
 from elmlda.core.calibration import N_BINS
 from elmlda.datasets import load_dataset
 from elmlda.errors import ElmldaError
@@ -262,9 +263,11 @@ def test_what_cannot_be_is_refused(changes, reason):
 
 def test_the_table():
     records = [RECORD, replace(RECORD, group=1), replace(RECORD, n_hidden=18, fanout=2.0, size=1)]
-    *_, combined, single = format_table(records).splitlines()
+    lines = show_records(Calibration(), records, SimpleNamespace(is_papers_data=False)).splitlines()
+    *_, combined, single = lines
     assert combined.split() == [
-        "1", "2", "2", "0.5000", "±", "0.0000", "0.2000", "±", "0.0000", "0.1200", "±", "0.0000",
-        "80.00", "±", "0.00", "70.00", "±", "0.00",
+        "1", "2", "2", "0.500", "±", "0.000", "0.200", "±", "0.000", "0.120", "±", "0.000", "80.00",
+        "70.00",
     ]  # fmt: skip
-    assert single.split() == ["2", "1", "1", "0.5000", "0.2000", "0.1200", "80.00", "70.00"]
+    assert single.split() == ["2", "1", "1", "0.500", "0.200", "0.120", "80.00", "70.00"]
+    assert max(map(len, lines)) <= 80

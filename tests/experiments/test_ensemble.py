@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmlda.cli.ensemble import format_table
 from elmlda.core.evaluate import combine_posteriors
 from elmlda.datasets import load_dataset
-from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.networks.jobs import run_job
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
 from elmlda.settings import COMBINATIONS, DatasetRef, NetworkJob
@@ -178,13 +176,6 @@ def test_posteriors_of_another_seed_are_foreign(tmp_path):
 def test_no_posteriors_keeps_none(elmlda, tmp_path):
     elmlda("sweep", "--fanout", "1-2", "--repeats", "2", "--no-posteriors")
     assert not (tmp_path / "run/posteriors").exists()
-
-
-def test_the_table_beside_the_papers():
-    records = [EnsembleRecord(0, size, "mean", 190, 10_000) for size in (1, 2, 3)]
-    header, *lines = format_table(records, {2: 1.86}).splitlines()
-    assert header.endswith("the paper (mean)")
-    assert [line.endswith("1.86") for line in lines] == [False, True, False]
 
 
 @pytest.mark.slow

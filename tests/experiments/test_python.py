@@ -142,7 +142,7 @@ def test_progress_is_a_bar_on_stderr_and_silence_is_the_default(clouds, tmp_path
     sweep.run(tmp_path / "silent")
     assert capsys.readouterr() == ("", "")
     sweep.run(tmp_path / "loud", progress=True)
-    assert "2/2" in capsys.readouterr().err
+    assert "2 of 2 networks" in capsys.readouterr().err
 
 
 def test_the_readmes_lines_run_when_pasted(tmp_path):

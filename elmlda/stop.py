@@ -1,44 +1,48 @@
-"""Ctrl-C and SIGTERM: one line that says how to go on, and the exit code that shells expect."""
+"""Ctrl-C and SIGTERM: one line that says how to go on, and the exit code that shells expect.
+
+Light, so that signals are handled from the first moment.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-import click
-
 SIGNALS = signal.SIGINT, signal.SIGTERM
-GOES_ON = "Every finished network is recorded; the same command goes on from there."
-RESUMABLE = "sweep", "ensemble", "calibration", "timing", "compare", "tune", "shaped"
-ADVICE = dict.fromkeys(RESUMABLE, GOES_ON) | {
-    "train": "The model is written at the end; the same command starts anew.",
-    "bench": "The same command starts anew; what it has written stays until then.",
-}
+Situation = Callable[[], tuple[str, Callable[[], object]]]
+"""What to do next, in words, and what is to be closed before they are printed."""
+
+
+def _at_start() -> tuple[str, Callable[[], object]]:
+    return "Run the same command again.", lambda: None
+
+
+_situation: Situation = _at_start
 
 
 class Stopped(BaseException):
     """A signal asked for the end. No Exception, so that nobody takes it for an error."""
 
     def __init__(self, number: int) -> None:
-        self.context = click.get_current_context(silent=True)
-        command = self.context.command.name if self.context else None
-        self.line = f"Stopped. {ADVICE.get(command or '', 'Run the same command again.')}"
-        self.exit_code = 128 + number
+        self._advice, self._close = _situation()
+        self._exit_code = 128 + number
 
     def end(self) -> NoReturn:
         """End without clean-up: a thread may be inside BLAS, and exit would wait for it."""
         try:
-            if self.context:
-                self.context.close()
-            click.echo(self.line, err=True)
+            self._close()
+            os.write(2, f"Stopped. {self._advice}\n".encode())
         finally:
-            os._exit(self.exit_code)
+            os._exit(self._exit_code)
 
 
-def listen() -> None:
+def listen(situation: Situation = _at_start) -> None:
     """Raise `Stopped` when a signal comes, unless whoever started this had it ignored (nohup)."""
+    global _situation
+    _situation = situation
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)

@@ -1,0 +1,134 @@
+"""Configuration files: a TOML file's values as the command's defaults."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from elmlda.cli.values import Value
+from elmlda.errors import ElmldaError
+
+PACKAGE = Path(__file__).parents[1]
+FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.parent / "configs"
+"""Of an installed package, or of a clone."""
+NAMED = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+"""The configurations that come with elmlda."""
+
+LONGEST_BITS = 10_000
+"""Of a whole number; Python writes only so many as text."""
+
+
+def read_config(ctx: click.Context, _param: click.Parameter, given: Path | None) -> None:
+    """Make a TOML file's values the command's defaults: flags override the file.
+
+    Keys at the top of the file count for every command that has the option, those in a command's
+    own section, such as [sweep], for that command.
+    """
+    if given is None:
+        return
+    path = NAMED.get(str(given), given)
+    content = _load(path)
+    commands = _command_options(ctx)
+    top = {key: value for key, value in content.items() if not isinstance(value, dict)}
+    sections = {key: value for key, value in content.items() if isinstance(value, dict)}
+    _refuse_unknown(path, "", sections, commands)
+    everything: dict[str, list[click.Parameter]] = {}
+    for params in commands.values():
+        for name, param in params.items():
+            everything.setdefault(name, []).append(param)
+    _check_values(path, "", top, everything)
+    for name, section in sections.items():
+        known_there = {option: [param] for option, param in commands[name].items()}
+        _check_values(path, f" in [{name}]", section, known_there)
+    own = str(ctx.info_name)
+    ctx.default_map = {
+        _option(key): _as_words(value)
+        for key, value in {**top, **sections.get(own, {})}.items()
+        if _option(key) in commands[own]
+    }
+
+
+def _load(path: Path) -> dict[str, Any]:
+    from elmlda.datasets.content import open_input
+
+    with open_input(path, "a TOML file") as file:
+        raw = file.read()
+    try:
+        return tomllib.loads(raw.decode())
+    except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits
+        raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
+
+
+def _command_options(ctx: click.Context) -> dict[str, dict[str, click.Parameter]]:
+    """The options that a file may set, by name, by command."""
+    group = ctx.parent.command if ctx.parent else ctx.command
+    commands = group.commands.values() if isinstance(group, click.Group) else [ctx.command]
+    not_in_files = {"config", "help", "dry_run"}
+    return {
+        str(command.name): {str(p.name): p for p in command.params if p.name not in not_in_files}
+        for command in commands
+        if any(param.name == "config" for param in command.params)
+    }
+
+
+def _check_values(
+    path: Path, where: str, found: dict[str, Any], known: dict[str, list[click.Parameter]]
+) -> None:
+    """Refuse what none of the commands that the values are for would take."""
+    _refuse_unknown(path, where, found, known)
+    for key, value in found.items():
+        expected = {_expected_instead(param, value): None for param in known[_option(key)]}
+        if None not in expected:
+            words = " or ".join(filter(None, expected))
+            raise ElmldaError(f"{path}: {key}{where} is {_show(value)}: expected {words}.")
+
+
+def _expected_instead(param: click.Parameter, value: Any) -> str | None:
+    """What an option takes, None if that is what it has been given."""
+    is_list = isinstance(value, list) and bool(value) and all(map(_is_scalar, value))
+    if getattr(param, "is_flag", False):
+        expected, fits = "true or false", isinstance(value, bool)
+    elif isinstance(param.type, Value) and param.type.example:
+        expected, fits = param.type.example, _is_scalar(value) or is_list
+    elif param.multiple:
+        expected, fits = "a list with at least one value", is_list
+    else:
+        expected, fits = "a single value", _is_scalar(value)
+    return None if fits else expected
+
+
+def _is_scalar(value: Any) -> bool:
+    if isinstance(value, int) and value.bit_length() > LONGEST_BITS:
+        return False
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _as_words(value: Any) -> Any:
+    """As the command line would have it, so that 2.5 is no whole number; flags stay as they are."""
+    if isinstance(value, list):
+        return [str(each) for each in value]
+    return value if isinstance(value, bool) else str(value)
+
+
+def _show(value: Any) -> str:
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
+        return f"a {type(value).__name__} that is too long to show"
+
+
+def _refuse_unknown(path: Path, where: str, found: Iterable[str], known: Mapping[str, object]) -> None:
+    for key in found:
+        if _option(key) not in known:
+            close = difflib.get_close_matches(_option(key), sorted(known), n=1)
+            hint = f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(sorted(known))}."
+            raise ElmldaError(f"{path}: unknown key '{key}'{where}. {hint}")
+
+
+def _option(key: str) -> str:
+    return key.replace("-", "_")
