@@ -262,5 +262,5 @@ def plot_summary(figure: Figure, rows: pd.DataFrame, fanout: float) -> None:
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("PI-ELM − LDA-ELM, percentage points of error")
-    axes.set_title(f"PI-ELM − LDA-ELM at fan-out {fanout:g}, with 95 % intervals")
+    axes.set_title(f"Differences at fan-out {fanout:g}, with 95 % intervals")
     plots.legend_below(figure)

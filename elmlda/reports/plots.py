@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ MARKERS = ("o", "s", "D", "^", "v")
 LDA, PI, THIRD = 0, 1, 2
 """Places of the methods among colours and markers; the third is what else a figure compares."""
 FONT_SIZE = 9
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": FONT_SIZE,
     "axes.titlesize": FONT_SIZE,
     "figure.titlesize": FONT_SIZE,
@@ -47,13 +48,13 @@ STYLE: dict[str, Any] = {
     "text.parse_math": False,  # a data set's name may have a dollar in it
 }
 INKS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-DARK_STYLE: dict[str, Any] = {
+DARK_STYLE: Any = {
     **STYLE,
     **dict.fromkeys(["figure.facecolor", "savefig.facecolor", "axes.facecolor"], "#16181c"),
     "grid.color": "#3a3f47",
     **dict.fromkeys(INKS, "#e6e6e6"),
 }
-THEMES = {"light": STYLE, "dark": DARK_STYLE}
+THEMES: Any = {"light": STYLE, "dark": DARK_STYLE}
 METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 FANOUT_LABEL = "Fan-out (hidden units for each input)"
 RATE_LABEL = "Test error rate (%)"
@@ -63,36 +64,40 @@ def draw(
     plot: Plot, suffixes: Iterable[str] = ("png", "svg"), theme: str = "light"
 ) -> dict[str, bytes]:
     """Suffix -> the file's content; `plot` draws on an empty figure and may change its size."""
-    matplotlib = _import_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    contents = {}
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(THEMES[theme])
-        # A name may have letters that the font lacks: the page's font may have them.
-        warnings.filterwarnings("ignore", "Glyph .* missing|Matplotlib currently does not support")
-        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-        FigureCanvasAgg(figure)
-        plot(figure)
-        for suffix in suffixes:
-            content = io.BytesIO()
-            figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
-            figure.set_layout_engine("none")  # it has its layout now, which takes as long as to draw
-            contents[suffix] = content.getvalue()
-    return contents
-
-
-def _import_matplotlib() -> Any:
-    """An unknown MPLBACKEND makes the import fail; reports draw on Agg and need none."""
-    backend = os.environ.pop("MPLBACKEND", None)
-    try:
+    with _plain_environment():
         import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        with matplotlib.rc_context(), warnings.catch_warnings():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(THEMES[theme])
+            # A name may have letters that the font lacks: the page's font may have them.
+            warnings.filterwarnings("ignore", "Glyph .* missing|Matplotlib currently does not support")
+            figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+            FigureCanvasAgg(figure)
+            plot(figure)
+            return {suffix: _save(figure, suffix) for suffix in suffixes}
+
+
+def _save(figure: Figure, suffix: str) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
+    figure.set_layout_engine("none")  # it has its layout now, which takes as long as to draw
+    return content.getvalue()
+
+
+@contextmanager
+def _plain_environment() -> Iterator[None]:
+    """Without what makes matplotlib fail: an unknown backend or locale, a date that is none."""
+    names = ("MPLBACKEND", "SOURCE_DATE_EPOCH", "LC_ALL")
+    kept = {name: os.environ.pop(name) for name in names if name in os.environ}
+    os.environ["LC_ALL"] = "C"
+    try:
+        yield
     finally:
-        if backend is not None:
-            os.environ["MPLBACKEND"] = backend
-    return matplotlib
+        del os.environ["LC_ALL"]
+        os.environ.update(kept)
 
 
 def ink() -> str:
@@ -148,15 +153,17 @@ def place_ticks(axis: Axis, ticks: Sequence[float]) -> None:
 
 
 def log_ticks(axis: Axis) -> None:
-    """At least four round numbers, if the axis is long enough for them."""
+    """Four round numbers or more; on a short axis, which is nearly linear, at even distances."""
+    from matplotlib.ticker import MaxNLocator
+
     low, high = axis.get_view_interval()
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), np.arange(1, 10, 0.5)):
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
         candidates = np.outer(decades, digits).ravel()
         ticks = candidates[(candidates >= low) & (candidates <= high)]
         if len(ticks) >= 4:
-            break
-    place_ticks(axis, ticks.tolist())
+            return place_ticks(axis, ticks.tolist())
+    return place_ticks(axis, list(MaxNLocator(6).tick_values(low, high)[1:-1]))
 
 
 def keep_apart(places: Iterable[float]) -> list[float]:
@@ -208,7 +215,6 @@ def count_repeats(repeats: pd.Series[int]) -> str:
 
 
 def name_means(repeats: pd.Series[int], half: pd.Series[float]) -> str:
-    """The same, with the intervals that are drawn."""
-    known = half.notna()
-    which = "" if known.all() else " where there are several repeats"
-    return count_repeats(repeats) + (f", 95 % interval{which}" if known.any() else "")
+    """The same, with the intervals if they are drawn."""
+    which = "95 % intervals" if half.notna().all() else "95 % intervals where drawn"
+    return count_repeats(repeats) + (f", {which}" if half.notna().any() else "")

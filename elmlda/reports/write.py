@@ -74,12 +74,15 @@ def make_report(folder: Path) -> Report:
 
 
 def find_folders(top: Path) -> list[Path]:
-    """All runs below a folder, and the folders of comparisons and studies."""
+    """All runs below a folder, and the folders of comparisons and studies.
+
+    The runs of `elmlda choices` are reported together only.
+    """
     runs = {path.parent for path in top.rglob(MANIFEST)}
+    choices = {run for run in runs if run.name.partition("-")[0] in ACTIVATION_NAMES}
     together = {run.parent for run in runs if (run / CompareRecord.FILE).exists() and run.parent != top}
     together |= {run.parent for run in runs if run.name in INPUT_WEIGHTS and run.parent.name != "tune"}
-    together |= {run.parent for run in runs if run.name.partition("-")[0] in ACTIVATION_NAMES}
-    return sorted(runs | together)
+    return sorted(runs - choices | together | {run.parent for run in choices})
 
 
 def write_report(report: Report, folder: Path, formats: Collection[str] = REPORT_FORMATS) -> list[Path]:

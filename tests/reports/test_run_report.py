@@ -320,3 +320,14 @@ def test_the_committed_report_is_what_the_committed_records_give(tmp_path):
     report(copied, ("csv",))
     for name in ("claims.csv", "table1.csv"):
         assert (copied / name).read_text() == (committed / name).read_text(), name
+
+
+def test_control_characters_reach_no_page(records, tmp_path):
+    """An escape sequence would colour a terminal, and NUL is no XML."""
+    run = {"dataset": "a\x1b[31m\x00" + "long" * 40, "sha256": {"x\x07y": "ab"}, "priors": "\x1b]0;"}
+    report(make_run(tmp_path / "run", run=run, sweep=records["sweep"]))
+    for path in (tmp_path / "run").glob("report.*"):
+        text = path.read_text()
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text), path.name
+        assert "x1b[31m" in text.replace("\\", ""), path.name
+    assert len((tmp_path / "run/report.md").read_text().splitlines()[0]) < 120
