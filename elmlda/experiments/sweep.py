@@ -40,7 +40,7 @@ class SweepRecord:
 
     FILE: ClassVar[str] = "sweep.csv"
     EXPERIMENT: ClassVar[str] = "sweep"
-    FIXED: ClassVar[tuple[str, ...]] = ()
+    FIXED: ClassVar[tuple[str, ...]] = ("split_rows",)
     repeat: int
     fanout: float
     """Hidden units for each input; not whole if the sizes were given as hidden units."""
@@ -196,6 +196,10 @@ class Sweep(NetworkExperiment):
                 "Lower {split_rows}.",
                 split_rows=None,
             )
+
+    def fixed(self, spec: RunSpec) -> dict[str, Any]:
+        """Sums by blocks are rounded otherwise, which may move a count by one."""
+        return {"split_rows": self.split_rows if self.split_rows > 1 else None}
 
     def grown(self, spec: RunSpec) -> dict[str, Any]:
         return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec))}

@@ -93,6 +93,13 @@ def open_no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
+def unlink_others(path: Path) -> None:
+    """Make the file a copy if it has other hard links (`cp -al`): those keep the content of now."""
+    with suppress(FileNotFoundError):
+        if path.lstat().st_nlink > 1:
+            write_atomically(path, path.read_bytes())
+
+
 def lock_folder(folder: Path) -> IO[str]:
     """Hold the folder for this process until the file is closed; an error if another one has it."""
     with explain_refusal(folder / LOCK):
@@ -108,6 +115,10 @@ def lock_folder(folder: Path) -> IO[str]:
             "Wait for it, or use another {out}.",
             out=None,
         ) from None
+    if os.fstat(file.fileno()).st_nlink > 1:  # a hard-linked copy of the folder must not be locked too
+        (folder / LOCK).unlink()
+        file.close()
+        return lock_folder(folder)
     try:
         with explain_refusal(folder / LOCK):
             file.truncate(0)

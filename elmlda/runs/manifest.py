@@ -25,7 +25,7 @@ class Entry:
     identity: Mapping[str, Any]
     """What makes the run's networks what they are: must equal the folder's."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """The experiment's own settings that must equal the folder's too."""
+    """The experiment's own settings that must equal the folder's too; None: not set."""
     extent: Mapping[str, Any] = field(default_factory=dict)
     """What may grow when a run goes on (the number of repeats, the list of sizes)."""
     machine: Mapping[str, Any] = field(default_factory=dict)
@@ -56,9 +56,10 @@ def merge_entry(folder: Path, entry: Entry) -> dict[str, Any]:
         section = _grow(experiments.get(entry.experiment, {}), entry.extent)
     except TypeError as error:
         raise _not_a_manifest(folder / MANIFEST, error) from error
+    section |= {key: value for key, value in entry.fixed.items() if value is not None}
     return {
         **new,
-        "experiments": {**experiments, entry.experiment: {**section, **entry.fixed}},
+        "experiments": {**experiments, entry.experiment: section},
         "commands": _with(new.get("commands", []), entry.command),
         "machines": _with(new.get("machines", []), entry.machine),
     }
@@ -171,5 +172,7 @@ def as_json(value: Any) -> Any:
 
 
 def _show(value: Any) -> str:
+    if value is None:
+        return "not set"
     text = json.dumps(value, ensure_ascii=False).strip('"')
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -58,7 +58,7 @@ class PosteriorStore:
         """A network's posteriors; None if there are none, with a warning if they are broken."""
         path = self._path(key, n_hidden)
         try:
-            return self._read(path, self._network(key, n_hidden))
+            return self._read(path, self._network(key, n_hidden)) if path.exists() else None
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, ElmldaError) as error:

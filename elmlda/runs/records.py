@@ -25,6 +25,7 @@ from elmlda.runs.files import (
     open_no_link,
     read_if_there,
     sync_folder,
+    unlink_others,
     write_atomically,
 )
 
@@ -58,7 +59,7 @@ def open_records(
     """The folder's file of such records, each bound to the run that the manifest describes."""
     kind: Any = record_type
     section = manifest["experiments"].get(kind.EXPERIMENT, {})
-    fixed = {name: section.get(name) for name in kind.FIXED}
+    fixed = {name: section[name] for name in kind.FIXED if name in section}
     identity = json.dumps({"run": manifest["run"], "fixed": fixed}, sort_keys=True)
     return RecordFile(folder / kind.FILE, record_type, identity, refuse)
 
@@ -109,6 +110,7 @@ class RecordFile(Generic[Record]):
             return
         lines = [self._format(record) for record in records]
         self._refuse()
+        unlink_others(self.path)
         with explain_refusal(self.path), open(self.path, "ab", 0, opener=open_no_link) as file:
             size = file.tell()
             self._refuse_if_changed(size)
@@ -131,6 +133,7 @@ class RecordFile(Generic[Record]):
         content = self._read_bytes()
         self._n_bytes = content.rfind(b"\n") + 1
         if self._n_bytes < len(content):
+            unlink_others(self.path)
             with explain_refusal(self.path), open(self.path, "r+b", 0, opener=open_no_link) as file:
                 file.truncate(self._n_bytes)
 

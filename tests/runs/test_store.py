@@ -37,10 +37,10 @@ class Row:
 
 
 ROWS = [Row(0, 0.5, "mixed"), Row(1, 0.25, "double"), Row(2, 1e-7, "a, b"), Row(10, 123456.0, '"c"')]
-IDENTITY = '{"fixed": {"n": null}, "run": {"ridge": 0.0, "seed": 1}}'
+IDENTITY = '{"fixed": {}, "run": {"ridge": 0.0, "seed": 1}}'
 CONTENT = (
-    b"repeat,share,label,crc32\n0,0.5,mixed,ae6334ad\n1,0.25,double,8de1a811\n"
-    b'2,1e-07,"a, b",de59f4f8\n10,123456,"""c""",7816a82a\n'
+    b"repeat,share,label,crc32\n0,0.5,mixed,c590881c\n1,0.25,double,b2e8a3bc\n"
+    b'2,1e-07,"a, b",760122a6\n10,123456,"""c""",ace61067\n'
 )
 
 
@@ -565,6 +565,29 @@ def test_records_that_something_else_changes_during_the_run(tmp_path):
         file.path.write_bytes(content)
         file.append(ROWS[2:])
     assert file.read() == ROWS
+
+
+def test_a_hard_linked_copy_of_the_folder_keeps_its_content(tmp_path):
+    """As by cp -al: records are appended in place, and a torn line is cut off in place."""
+    run, copy = tmp_path / "run", tmp_path / "copy"
+    with open_run(run) as first:
+        first.records(Row).append(ROWS[:2])
+    with (run / "rows.csv").open("ab") as file:
+        file.write(b"2,1e-0")
+    copy.mkdir()
+    before = {}
+    for path in run.iterdir():
+        os.link(path, copy / path.name)
+        before[path.name] = path.read_bytes()
+    with open_run(run, command="elmlda sweep --repeats 9") as again:
+        file = again.records(Row)
+        os.link(run / "rows.csv", tmp_path / "meanwhile")
+        file.append(ROWS[2:])
+        enter(open_run(copy))  # which nobody holds
+    assert (tmp_path / "meanwhile").read_bytes() == before["rows.csv"].removesuffix(b"2,1e-0")
+    for name in (LOCK, "rows.csv"):
+        assert (copy / name).read_bytes() == before[name]
+    assert (run / "rows.csv").read_bytes() == CONTENT
 
 
 def test_a_folder_that_is_replaced_during_the_run(tmp_path):

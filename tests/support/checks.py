@@ -20,7 +20,7 @@ def _with_check(row, identity):
 def identify(manifest, experiment, fixed=()):
     """What checks of an experiment's records begin with."""
     section = manifest["experiments"].get(experiment, {})
-    values = {name: section.get(name) for name in fixed}
+    values = {name: section[name] for name in fixed if name in section}
     return json.dumps({"run": manifest["run"], "fixed": values}, sort_keys=True)
 
 
