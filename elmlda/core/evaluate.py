@@ -99,27 +99,47 @@ def combine_posteriors(
         Entry k is the combination of the first k + 1 members: its highest value is the ensemble's
         choice, and its rows sum to one.
     """
-    if scheme not in COMBINATIONS:
-        raise ValueError(f"scheme is '{scheme}': expected one of {', '.join(COMBINATIONS)}")
-    members = np.asarray(members, np.float64)
-    require_posteriors(members)
-    n_members = np.arange(1, len(members) + 1).reshape(-1, 1, 1)
-    mean = np.cumsum(members, axis=0) / n_members
-    if scheme == "mean":
-        return np.asarray(mean)
-    if scheme == "product":
-        logs = np.cumsum(np.log(np.maximum(members, np.finfo(np.float32).tiny)), axis=0)
-        if priors is not None:
-            logs -= (n_members - 1) * np.log(priors)
-        return posteriors(logs)
-    if scheme == "vote":
-        choices = members.argmax(axis=-1)[..., None] == np.arange(members.shape[-1])
-        return np.asarray((np.cumsum(choices, axis=0) + mean / 2) / (n_members + 0.5))
-    if scheme == "max":
-        combined = np.maximum.accumulate(members, axis=0)
-    else:
-        combined = np.stack([np.median(members[:n], axis=0) for n in n_members.flat])
-    return _normalise(combined, mean)
+    combination = Combination(scheme, priors)
+    return np.stack([combination.add(member) for member in members])
+
+
+class Combination:
+    """Classifiers combined by their posteriors, one more at a time; see `combine_posteriors`."""
+
+    def __init__(self, scheme: str = "mean", priors: FloatArray | None = None) -> None:
+        if scheme not in COMBINATIONS:
+            raise ValueError(f"scheme is '{scheme}': expected one of {', '.join(COMBINATIONS)}")
+        self._scheme = scheme
+        self._log_priors = 0.0 if priors is None else np.log(priors)
+        self._n_members = 0
+        self._total: FloatArray | float = 0.0
+        self._kept: list[FloatArray] = []
+        """What the scheme needs of the members; all of them for the median only."""
+
+    def add(self, member: FloatArray) -> FloatArray:
+        """The combination (n_samples × n_classes) of all members so far, this one included."""
+        member = np.asarray(member, np.float64)
+        require_posteriors(member)
+        self._n_members += 1
+        self._total = self._total + member
+        mean = self._total / self._n_members
+        if self._scheme == "mean":
+            return np.asarray(mean)
+        if self._scheme == "product":
+            logs = self._accumulate(np.log(np.maximum(member, np.finfo(np.float32).tiny)), np.add)
+            return posteriors(logs - (self._n_members - 1) * self._log_priors)
+        if self._scheme == "vote":
+            choices = member.argmax(axis=-1)[..., None] == np.arange(member.shape[-1])
+            votes = self._accumulate(choices.astype(np.float64), np.add)
+            return np.asarray((votes + mean / 2) / (self._n_members + 0.5))
+        if self._scheme == "max":
+            return _normalise(self._accumulate(member, np.maximum), mean)
+        self._kept.append(member)
+        return _normalise(np.median(self._kept, axis=0), mean)
+
+    def _accumulate(self, values: FloatArray, ufunc: np.ufunc) -> FloatArray:
+        self._kept = [ufunc(self._kept[0], values) if self._kept else values]
+        return self._kept[0]
 
 
 def _normalise(combined: FloatArray, mean: FloatArray) -> FloatArray:

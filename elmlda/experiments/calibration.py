@@ -18,10 +18,10 @@ from elmlda.core.calibration import (
     log_loss,
     measure_reliability,
 )
-from elmlda.core.evaluate import combine_posteriors, posteriors, round_posteriors
+from elmlda.core.evaluate import Combination, posteriors, round_posteriors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment
+from elmlda.experiments.network_experiment import NetworkExperiment, require_listable
 from elmlda.experiments.options import read_numbers, read_sizes
 from elmlda.experiments.plan import Kept, Plan, Records, Step, Work
 from elmlda.experiments.run_spec import RunSpec
@@ -32,8 +32,6 @@ from elmlda.runs.plausible import require_plausible
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 
-MOST_NETWORKS = 10_000
-"""All groups are listed before the first is measured."""
 ROUNDING = 1e-5
 """Of what is recorded with six digits."""
 
@@ -150,16 +148,7 @@ class CalibrationPlan(Plan[NetworkJob]):
     """Whether networks that are not kept are trained; if not, their groups are left out."""
 
     def __post_init__(self) -> None:
-        if self.n_networks > MOST_NETWORKS:
-            raise ElmldaError(
-                f"{self.repeats:,} groups of {self.group_sizes[-1]:,} are {self.n_networks:,} "
-                f"networks, expected at most {MOST_NETWORKS:,}."
-            )
-
-    @property
-    def n_networks(self) -> int:
-        """Of the largest hidden size."""
-        return self.repeats * self.group_sizes[-1]
+        require_listable(self.repeats, self.group_sizes[-1])
 
     def keys(self) -> list[Group]:
         """Groups that are disjoint at each hidden and group size."""
@@ -226,11 +215,16 @@ class CalibrationPlan(Plan[NetworkJob]):
 
     def _measure(self, group: Group, kept: PosteriorStore) -> Iterator[CalibrationRecord]:
         """The group's record, if its posteriors are there."""
-        stored = [kept.read(self._key(network), group.n_hidden) for network in group.networks]
-        members = [one for one in stored if one is not None]
-        if len(members) == group.size:
-            yield measure_group(group, members, self._labels, self.n_inputs)
-        elif self.train:
+        combination = Combination()
+        for network in group.networks:
+            member = kept.read(self._key(network), group.n_hidden)
+            if member is None:
+                break
+            mean = combination.add(member)
+        else:
+            yield measure_group(group, mean, self._labels, self.n_inputs)
+            return
+        if self.train:
             first, last = group.networks[0].number, group.networks[-1].number
             raise ElmldaError(
                 f"posteriors of networks {first} to {last} went away while they were needed. "
@@ -266,11 +260,8 @@ def score_job(job: NetworkJob) -> list[FloatArray]:
     return [round_posteriors(posteriors(scores[:, i])) for i in range(len(job.sizes))]
 
 
-def measure_group(
-    group: Group, members: Sequence[FloatArray], labels: IntArray, n_inputs: int
-) -> CalibrationRecord:
-    """What the mean of the members' posteriors (each n_test × n_classes) is worth."""
-    mean = combine_posteriors(np.stack(members))[-1]
+def measure_group(group: Group, mean: FloatArray, labels: IntArray, n_inputs: int) -> CalibrationRecord:
+    """What the mean of the group's posteriors (n_test × n_classes) is worth."""
     bins = measure_reliability(mean, labels)
     return CalibrationRecord(
         group.n_hidden / n_inputs,

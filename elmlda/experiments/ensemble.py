@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.core.evaluate import combine_posteriors, count_errors
+from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment
+from elmlda.experiments.network_experiment import NetworkExperiment, require_listable
 from elmlda.experiments.pairs import PairRecord, networks_of, whole_pairs
 from elmlda.experiments.plan import Kept, Plan, Records, Step, Work
 from elmlda.experiments.run_spec import RunSpec
@@ -192,22 +192,22 @@ class EnsemblePlan(Plan[NetworkJob]):
 
     def _combine(self, repeat: int, kept: PosteriorStore) -> Sequence[EnsembleRecord | MistakeRecord]:
         """Every ensemble size and scheme of one repeat, from one pass over its members."""
-        stored = [kept.read(job.key, self.n_hidden) for job in self.members(repeat)]
-        members = np.stack([posteriors for posteriors in stored if posteriors is not None])
-        if len(members) < self.n_members:
-            raise ElmldaError(
-                f"posteriors of repeat {repeat} went away while they were needed. "
-                "Run the same command again."
-            )
+        labels = self._labels
         records: list[EnsembleRecord | MistakeRecord] = []
-        for scheme in self.combine:
-            combined = combine_posteriors(members, scheme, self.priors)
-            errors = count_errors(combined.swapaxes(0, 1), self._labels)
-            records += [
-                EnsembleRecord(repeat, size, scheme, int(count), len(self._labels))
-                for size, count in enumerate(errors, start=1)
-            ]
-            records += _find_mistakes(repeat, self.n_members, scheme, combined[-1], self._labels)
+        combinations = {scheme: Combination(scheme, self.priors) for scheme in self.combine}
+        for size, job in enumerate(self.members(repeat), start=1):
+            member = kept.read(job.key, self.n_hidden)
+            if member is None:
+                raise ElmldaError(
+                    f"posteriors of repeat {repeat} went away while they were needed. "
+                    "Run the same command again."
+                )
+            for scheme, combination in combinations.items():
+                combined = combination.add(member)
+                errors = int(count_errors(combined, labels))
+                records.append(EnsembleRecord(repeat, size, scheme, errors, len(labels)))
+                if size == self.n_members:
+                    records += _find_mistakes(repeat, size, scheme, combined, labels)
         return records
 
     def _combine_pairs(self, pairs: Iterable[int], kept: PosteriorStore) -> Iterator[PairRecord]:
@@ -247,6 +247,10 @@ class Ensemble(NetworkExperiment):
     repeats: int = 10
     combine: str | Iterable[str] = "mean"
     """How posteriors are combined, or several ways."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_listable(self.repeats, self.n)
 
     @property
     def schemes(self) -> tuple[str, ...]:

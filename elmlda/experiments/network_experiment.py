@@ -14,6 +14,9 @@ from elmlda.experiments.run_spec import RunSpec
 from elmlda.networks.steps import resolve_priors
 from elmlda.settings import NetworkSettings
 
+MOST_NETWORKS = 100_000
+"""All of them are listed before the first is trained."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkExperiment(LayerOptions, Experiment):
@@ -31,6 +34,18 @@ class NetworkExperiment(LayerOptions, Experiment):
     def resolve_priors(self, spec: RunSpec) -> FloatArray:
         """LDA's prior probabilities of the data's classes."""
         return resolve_priors(self.priors, spec.dataset.train.count_classes(spec.dataset.n_classes))
+
+
+def require_listable(repeats: int, n_members: int) -> None:
+    """Refuse more networks than can be listed in a second."""
+    if repeats * n_members > MOST_NETWORKS:
+        raise ElmldaError(
+            f"{repeats:,} groups of {n_members:,} are {repeats * n_members:,} networks, expected at "
+            f"most {MOST_NETWORKS:,}.",
+            "Lower {n} or {repeats}.",
+            n=None,
+            repeats=None,
+        )
 
 
 def require_possible(dataset: Dataset, settings: NetworkSettings, n_hidden: int = 0) -> None:

@@ -74,27 +74,30 @@ def count_operations(problem: Problem) -> Operations:
 def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input_bytes: int) -> int:
     """Peak memory of a process that computes networks, its data included.
 
-    It comes while statistics are accumulated (Gram matrix, a chunk of hidden outputs and of scaled
-    inputs), while they are factorised (Gram matrix and its float64 factor), while test samples are
-    scored (a chunk of hidden outputs, those of one size after the other in float64), or when all
-    scores are there (of both methods and of PI with a constant unit, with what makes them).
+    It comes while statistics are accumulated (Gram matrix, a chunk of hidden outputs, of scaled
+    inputs and of targets), while they are factorised (Gram matrix and its float64 factor), while LDA's
+    maps between classes are made, while test samples are scored (a chunk of hidden outputs, those of
+    one size after the other in float64), or when all scores are there (of both methods and of PI with
+    a constant unit, with what makes them).
     """
     p, m = problem, problem.n_hidden
     gram, factor = hidden_itemsize * m * m, 8 * m * m
-    outputs = 8 * p.n_classes * len(p.sizes)
+    outputs, maps = 8 * p.n_classes * len(p.sizes), 8 * p.n_classes**2 * len(p.sizes)
     draw = 8 * p.n_inputs * min(m, UNITS_PER_DRAW)
     hidden, scaled = (hidden_itemsize * min(chunk, p.n_train) * n for n in (m, p.n_inputs))
-    accumulating = gram + hidden + scaled + _stays(draw)
-    factorising = gram + factor + outputs * m + _stays(draw, hidden, scaled)
+    targets = (1 + hidden_itemsize) * min(chunk, p.n_train) * p.n_classes
+    accumulating = gram + hidden + scaled + targets + _stays(draw)
+    factorising = gram + factor + outputs * m + maps + _stays(draw, hidden, scaled, targets)
     rows = min(chunk, p.n_test)
     hidden, scaled = (hidden_itemsize * rows * n for n in (m, p.n_inputs))
     widest = max(stop - start for start, stop in pairwise((0, *p.sizes)))
     converted = 0 if hidden_itemsize == 8 else 8 * rows * widest
-    before = outputs * m + _stays(gram, factor)
+    deriving = outputs * m + 5 * maps + _stays(gram, factor)
+    before = outputs * m + 2 * maps + _stays(gram, factor)
     testing = before + hidden + max(scaled, converted + _stays(scaled)) + outputs * p.n_test
     comparing = before + _stays(hidden, scaled, converted) + 5 * outputs * p.n_test
     weights = hidden_itemsize * m * p.n_inputs
-    phases = accumulating, factorising, testing, comparing
+    phases = accumulating, factorising, deriving, testing, comparing
     return BASE_BYTES + input_bytes + weights + max(phases)
 
 

@@ -173,10 +173,10 @@ def test_a_folder_of_another_seed_is_refused(elmlda, tmp_path):
 
 
 def test_too_many_networks_are_refused(elmlda):
-    done = elmlda("calibration", "--n", "1,2000", "--repeats", "6", check=False)
+    done = elmlda("calibration", "--n", "1,2000", "--repeats", "60", check=False)
     assert done.exit_code == 1
-    expected = "6 groups of 2,000 are 12,000 networks, expected at most 10,000."
-    assert done.stderr == f"Error: {expected}\n"
+    expected = "60 groups of 2,000 are 120,000 networks, expected at most 100,000."
+    assert done.stderr == f"Error: {expected} Lower --n or --repeats.\n"
 
 
 @pytest.mark.parametrize("train", [True, False])
