@@ -8,13 +8,18 @@ import platform
 import resource
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from elmlda.errors import ElmldaError
 
 LIBRARIES = ("numpy", "scipy")
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
+FILES_NEEDED = 32
+"""Open files of a process and its workers, with some to spare: 20 are enough for two."""
+LIBRARY_BYTES, THREAD_BYTES = 450 << 20, 85 << 20
+"""Address space of the libraries, and of each BLAS thread in the two copies of OpenBLAS."""
 THREAD_LIMITS = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
 
 
@@ -42,6 +47,21 @@ def share_cores(n_processes: int) -> int:
         if limit.isdecimal() and int(limit):
             return min(most, int(limit))
     return most
+
+
+def require_limits() -> None:
+    """Refuse limits under which the libraries' import would fail, or OpenBLAS try for ever."""
+    n_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if n_files < FILES_NEEDED:
+        raise ElmldaError(
+            f"a process may open {n_files} files here, elmlda needs {FILES_NEEDED}. Raise ulimit -n."
+        )
+    needed, left = LIBRARY_BYTES + THREAD_BYTES * share_cores(1), _address_space()
+    if left is not None and left < needed:
+        raise ElmldaError(
+            f"a process may take {max(left, 0) / 1e9:.2f} GB more of address space here, elmlda's "
+            f"libraries need {needed / 1e9:.2f} GB. Raise ulimit -v, or set {THREAD_LIMITS[0]}=1."
+        )
 
 
 def _cpu_share(folder: Path) -> tuple[int, int]:
@@ -153,6 +173,8 @@ def count_blas_threads() -> int:
 
 def describe_machine() -> dict[str, Any]:
     """Processor, memory, BLAS and versions: what a timing or a rounding may depend on."""
+    from importlib.metadata import version
+
     import scipy.linalg  # noqa: F401  (threadpoolctl sees only what is loaded)
     from threadpoolctl import threadpool_info
 

@@ -198,6 +198,24 @@ def largest_that_fits(message):
     return int(found[1])
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("-n 5", "a process may open 5 files here, elmlda needs 32. Raise ulimit -n."),
+        ("-n 16", "a process may open 16 files here, elmlda needs 32. Raise ulimit -n."),
+        ("-v 150000", r"a process may take 0\.1\d GB more of address space here, elmlda's libraries"),
+        ("-v 200000", r"a process may take 0\.1\d GB more of address space here, elmlda's libraries"),
+        ("-v 450000", r"a process may take 0\.4\d GB more of address space here, elmlda's libraries"),
+    ],
+)
+def test_limits_that_are_too_low_for_the_libraries(tmp_path, clouds, limit, message, jobs):
+    plan = "--hidden", 20, "--repeats", 4, "--data-dir", clouds, "--out", tmp_path / "run"
+    done = elmlda(f"ulimit {limit}", "sweep", *plan, "--jobs", jobs)
+    assert re.match(f"Error: {message}", done.stderr)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+
+
 def test_a_limit_of_address_space_counts(tmp_path):
     options = "--repeats", 1, "--threads", 1, "--out", tmp_path / "run"
     done = elmlda("ulimit -v 3000000", "sweep", "--fanout", 40, *options)

@@ -25,6 +25,7 @@ from elmlda.cli.terminal import prepare_streams
 from elmlda.cli.timing import timing
 from elmlda.cli.train import train
 from elmlda.cli.tune import tune
+from elmlda.machine import require_limits
 from elmlda.version import __version__
 
 RESUMES = "Every finished network is recorded; the same command goes on from there."
@@ -43,6 +44,7 @@ class _Elmlda(Group):
 
     def invoke(self, ctx: click.Context) -> object:
         with in_one_line():
+            require_limits()
             return super().invoke(ctx)
 
 

@@ -1,6 +1,6 @@
-"""Where jobs run: in this process, in local processes, or wherever another `Backend` takes them.
+"""Run jobs in this process, in local processes, or on any other `Backend`.
 
-Experiments know backends by this module's interface only; `elmlda.execute.cluster` has one more.
+Experiments know backends by this module's interface only; `elmlda.execute.cluster` has another.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from elmlda.errors import ElmldaError
 from elmlda.networks.memory import free_memory
@@ -44,22 +45,27 @@ class Workers(Protocol):
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         """Start a job."""
 
-    def reduce(
-        self,
-        function: Callable[[Job], Part],
-        jobs: Sequence[Job],
-        merge: Callable[[Part, Part], Part],
-        finish: Callable[[Whole, Part], Result],
-        whole: Whole,
-    ) -> Result:
-        """Do the jobs, merge their results by a tree and in order, and finish the whole with that."""
+    def reduce(self, shared: SharedJob[Job, Part, Whole, Result]) -> Result:
+        """Do the parts of a job that workers share, merge them and finish the job."""
+
+
+@dataclass(frozen=True)
+class SharedJob(Generic[Job, Part, Whole, Result]):
+    """A job in parts, whose results are merged by a tree and in order."""
+
+    do_part: Callable[[Job], Part]
+    parts: Sequence[Job]
+    merge: Callable[[Part, Part], Part]
+    finish: Callable[[Whole, Part], Result]
+    """What makes the result of the whole job from the merged parts."""
+    whole: Whole
 
 
 class Backend(Protocol):
     """Where jobs run."""
 
     def open(self) -> AbstractContextManager[Workers]:
-        """Bring the workers up, and let them go at the end, however it comes."""
+        """Start or find the workers; they are released on every exit."""
 
 
 def execute(
@@ -67,23 +73,16 @@ def execute(
 ) -> Iterator[tuple[Job, Result]]:
     """Each job with its result, in the order in which they finish.
 
-    No more jobs are under way than the backend has workers, so what an interruption loses is at most
-    those.
+    No more jobs are under way than the backend has workers: an interruption loses at most those.
 
     Parameters
     ----------
-    backend : a number is of local processes: see `Local`
+    backend : where they run; a number of local processes is `Local`
     """
     waiting = iter(jobs)
-    first = list(islice(waiting, 1))
-    if first:  # else there is no need of a backend, which may be far away
-        with open_backend(backend) as workers:
+    if first := list(islice(waiting, 1)):  # without a job, do not wait for a backend
+        with (Local(backend) if isinstance(backend, int) else backend).open() as workers:
             yield from _complete(workers, function, chain(first, waiting))
-
-
-def open_backend(backend: Backend | int) -> AbstractContextManager[Workers]:
-    """Bring a backend's workers up; a number is of local processes."""
-    return (Local(backend) if isinstance(backend, int) else backend).open()
 
 
 def _complete(
@@ -92,7 +91,7 @@ def _complete(
     under_way: dict[Future[Result], Job] = {}
 
     def top_up() -> None:
-        # One must always be under way: where there is no worker just now, it waits for the next.
+        # At least one is always under way: if there is no worker at the moment, it waits for the next.
         n_more = max(workers.count() - len(under_way), 0 if under_way else 1)
         under_way.update({workers.submit(function, job): job for job in islice(waiting, n_more)})
 
@@ -110,20 +109,18 @@ def _complete(
 
 @dataclass(frozen=True)
 class Local:
-    """The machine that this is: with one process, jobs run in this one, in their order."""
+    """Processes of this machine: with one, jobs run in this process, in their order."""
 
     n_processes: int = 1
 
     @contextmanager
     def open(self) -> Iterator[Workers]:
         if self.n_processes == 1:
-            with _BackgroundThread() as executor:
-                yield _LocalWorkers(executor.submit, 1)
+            yield _LocalWorkers(submit_in_thread, 1)
             return
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(self.n_processes, context, initializer=_prepare_worker) as pool:
+        with _start_pool(self.n_processes) as pool:
             try:
-                yield _LocalWorkers(_deaf_to_signals(pool.submit), self.n_processes)
+                yield _LocalWorkers(partial(_submit, pool), self.n_processes)
             except BaseException as error:
                 # A signal, or a job's own error: do not wait for the jobs under way.
                 for process in list((pool._processes or {}).values()):
@@ -154,29 +151,21 @@ class _LocalWorkers:
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         return self.start(function, job)
 
-    def reduce(
-        self,
-        function: Callable[[Job], Part],
-        jobs: Sequence[Job],
-        merge: Callable[[Part, Part], Part],
-        finish: Callable[[Whole, Part], Result],
-        whole: Whole,
-    ) -> Result:
-        numbers = {id(one): i for i, one in enumerate(jobs)}
-        parts = ((numbers[id(one)], part) for one, part in _complete(self, function, iter(jobs)))
-        merged = _merge_tree(parts, len(jobs), merge)
-        # In this process, wherever the parts came from: what is merged may be large to send.
-        with _BackgroundThread() as executor:
-            finished: Future[Result] = executor.submit(finish, whole, merged)  # type: ignore[no-untyped-call]
-            return finished.result()
+    def reduce(self, shared: SharedJob[Job, Part, Whole, Result]) -> Result:
+        numbers = {id(part): i for i, part in enumerate(shared.parts)}
+        done = _complete(self, shared.do_part, iter(shared.parts))
+        numbered = ((numbers[id(part)], result) for part, result in done)
+        merged = _merge_tree(numbered, len(shared.parts), shared.merge)
+        # In this process, not in a worker: what is merged may be large to send.
+        return submit_in_thread(shared.finish, shared.whole, merged).result()
 
 
 def _merge_tree(
     parts: Iterable[tuple[int, Part]], n_parts: int, merge: Callable[[Part, Part], Part]
 ) -> Part:
-    """Merge numbered parts, neighbours first, each pair as soon as it is there.
+    """Merge numbered parts, neighbours first, each pair as soon as both have arrived.
 
-    Which are merged depends on no order of arrival, so that rounding is the same in every run.
+    The pairs do not depend on the order of arrival, so that rounding is the same in every run.
     """
     single: dict[tuple[int, int], Part] = {}
     for number, part in parts:
@@ -194,37 +183,50 @@ def _merge_tree(
     raise ValueError(f"fewer than {n_parts} parts")
 
 
-class _BackgroundThread(Executor):
-    """Runs each job in a daemon thread of its own, so that Ctrl-C need not wait for BLAS."""
+def submit_in_thread(function: Callable[..., Result], *args: Any, **options: Any) -> Future[Result]:
+    """Call the function in a daemon thread, so that Ctrl-C need not wait for BLAS."""
+    future: Future[Result] = Future()
 
-    def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
-        future: Future[object] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(fn(*args, **kwargs))
-            except BaseException as error:
-                future.set_exception(error)
-
-        threading.Thread(target=run, daemon=True).start()
-        return future
-
-
-def _deaf_to_signals(submit: Callable[..., Future[Result]]) -> Callable[..., Future[Result]]:
-    """Submitting may start a worker, which inherits what is blocked: to stop is the parent's."""
-
-    def submit_blocked(*arguments: object) -> Future[Result]:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    def run() -> None:
         try:
-            return submit(*arguments)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            future.set_result(function(*args, **options))
+        except BaseException as error:
+            future.set_exception(error)
 
-    return submit_blocked
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def _start_pool(n_processes: int) -> ProcessPoolExecutor:
+    with _explain_few_handles():
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(n_processes, context, initializer=_prepare_worker)
+
+
+def _submit(pool: ProcessPoolExecutor, function: Callable[[Job], Result], job: Job) -> Future[Result]:
+    """Submit with signals blocked: a worker that this starts inherits it, so only the parent stops."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        with _explain_few_handles():
+            return pool.submit(function, job)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _explain_few_handles() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ElmldaError(
+            f"a worker process cannot be started: {error.strerror}.",
+            "Use fewer {jobs}, or raise the limits of ulimit; what was recorded is safe.",
+            jobs=None,
+        ) from error
 
 
 def _prepare_worker() -> None:
-    """Be deaf to signals that a terminal or a job scheduler sends to all, and end with the parent."""
+    """Ignore signals sent to the process group, and end with the parent."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

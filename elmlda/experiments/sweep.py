@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from elmlda.core.statistics import Statistics
 from elmlda.errors import ElmldaError
-from elmlda.execute.local import Backend, Workers, execute
+from elmlda.execute.local import Backend, SharedJob, Workers, execute
 from elmlda.experiments.network_experiment import NetworkExperiment
 from elmlda.experiments.options import read_sizes
 from elmlda.experiments.plan import Kept, Plan, Step, Work, note_double
@@ -138,7 +138,7 @@ def _share(job: NetworkJob, n_blocks: int, workers: Workers) -> NetworkResult:
     def share(settings: NetworkSettings) -> NetworkResult:
         whole = replace(job, settings=settings)
         blocks = [RowBlockJob(**vars(whole), block=i, n_blocks=n_blocks) for i in range(n_blocks)]
-        return workers.reduce(accumulate_block, blocks, Statistics.plus, finish_job, whole)
+        return workers.reduce(SharedJob(accumulate_block, blocks, Statistics.plus, finish_job, whole))
 
     n_hidden, readout = job.sizes[-1], Readout(job.sizes, job.settings.ridge)
     double_bytes = predict_double_bytes(

@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +23,8 @@ from processes import alive_in_session, unmeasured, wait_until
 
 import elmlda
 from elmlda.errors import ElmldaError
-from elmlda.execute.cluster import Expected, Offer, find_scheduler, prepare_worker
+from elmlda.execute.cluster import find_scheduler
+from elmlda.execute.worker import Requirements, prepare_worker
 from elmlda.experiments.run_spec import find_anywhere
 from elmlda.machine import count_cores
 from elmlda.settings import DatasetRef
@@ -44,7 +47,14 @@ elmlda.execute.cluster.CONNECT_SECONDS = elmlda.execute.cluster.NO_WORKER_SECOND
 from elmlda.cli import main
 main()
 """
-DEADLY = "import os, elmlda.execute.cluster\nelmlda.execute.cluster.run_here = lambda *_: os._exit(1)\n"
+SHORT_OF_TIME = """
+import elmlda.execute.cluster as cluster
+cluster.CONNECT_SECONDS = cluster.CLOSE_SECONDS = 1.0
+cluster.ANSWER_SECONDS = 5.0
+from elmlda.cli import main
+main()
+"""
+DEADLY = "import os, elmlda.execute.worker\nelmlda.execute.worker.run_here = lambda *_: os._exit(1)\n"
 ANOTHER_VERSION = "import elmlda.version\nelmlda.version.__version__ = '0.0.9'\n"
 
 
@@ -253,6 +263,23 @@ def test_the_scheduler_is_killed(cluster, command, alone, tmp_path):
     assert rows(folder) == rows(alone)
 
 
+def test_the_scheduler_hangs(cluster, command, alone, tmp_path):
+    """It is stopped while networks are under way, and then before the first."""
+    folder = tmp_path / "run"
+    words = [sys.executable, "-P", "-c", SHORT_OF_TIME, *command(folder, "--cluster", cluster.file)[1:]]
+    with started(words) as process:
+        wait_until(lambda: n_rows(folder))
+        try:
+            cluster.scheduler.send_signal(signal.SIGSTOP)
+            message = the_error(*finished(process))
+            again = refused(words)
+        finally:
+            cluster.scheduler.send_signal(signal.SIGCONT)
+    assert message.startswith(f"{cluster.file}: the Dask scheduler has not answered for 5 s. What was")
+    assert again == f"{cluster.file}: the Dask scheduler cannot be reached: no answer for 5 s."
+    assert 0 < n_rows(folder) < len(rows(alone))
+
+
 def test_ctrl_c(cluster, command, alone, tmp_path):
     folder = tmp_path / "run"
     with started(command(folder, "--cluster", cluster.file)) as process:
@@ -424,7 +451,7 @@ class FakeWorker:
 
 def ask(worker, load=lambda _: None, **versions):
     ours = {"elmlda": elmlda.__version__, "numpy": np.__version__}
-    expected = Expected({**ours, **versions}, DatasetRef("mine"), load)
+    expected = Requirements({**ours, **versions}, DatasetRef("mine"), load)
     return asyncio.run(prepare_worker(expected, "turn", worker))
 
 
@@ -437,7 +464,7 @@ def ask(worker, load=lambda _: None, **versions):
     ],
 )
 def test_a_worker_offers_its_memory(worker, memory):
-    assert ask(worker) == Offer(memory)
+    assert ask(worker) == memory
     assert worker.state.total_resources == {"MEMORY": memory, "turn": 1}
     assert worker.status is Status.running
 
@@ -468,6 +495,37 @@ def test_nobody_listens(command, tmp_path):
     assert message.startswith(f"{address}: the Dask scheduler cannot be reached: ")
 
 
+@pytest.mark.parametrize(
+    ("says", "answer"),
+    [
+        (b"", "no answer for 5 s"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "what answers there is no Dask scheduler"),
+    ],
+)
+def test_something_else_listens(command, tmp_path, says, answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        accepted = []
+
+        def accept():
+            with suppress(OSError):
+                while True:
+                    accepted.append(server.accept()[0])
+                    accepted[-1].sendall(says)
+
+        threading.Thread(target=accept, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        words = command(tmp_path / "run", "--cluster", address)
+        message = refused([sys.executable, "-P", "-c", SHORT_OF_TIME, *words[1:]])
+    assert message == f"{address}: the Dask scheduler cannot be reached: {answer}."
+
+
+@pytest.mark.parametrize("scheme", ["tls", "ucx"])
+def test_another_scheme(command, tmp_path, scheme):
+    words = command(tmp_path / "run", "--cluster", f"{scheme}://127.0.0.1:8786")
+    message = refused([sys.executable, "-P", "-c", SHORT_OF_TIME, *words[1:]])
+    assert message.startswith(f"{scheme}://127.0.0.1:8786: the Dask scheduler cannot be reached: ")
+
+
 def test_own_files_are_found_from_another_folder():
     here = Path.cwd()
     assert find_anywhere(DatasetRef("mine.csv", None, "kind")).name == str(here / "mine.csv")
@@ -481,7 +539,9 @@ def test_jobs_and_threads_are_the_workers_own_matter(command, tmp_path):
     assert "--cluster and --threads exclude each other" in refusal_here([*words, "--threads", "2"])
 
 
-@pytest.mark.parametrize("where", ["nowhere", "no/such/file.json", "tcp://host:port", ":8786"])
+@pytest.mark.parametrize(
+    "where", ["nowhere", "no/such/file.json", "tcp://host:port", ":8786", "http://host:1", "x://host:1"]
+)
 def test_no_address(where):
     with pytest.raises(
         ElmldaError, match="Use a scheduler file, or an address such as cluster='tcp://"

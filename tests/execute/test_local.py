@@ -148,6 +148,39 @@ def test_workers_leave_signals_to_their_parent_from_their_first_moment():
         assert deaf_to & 1 << (number - 1), number.name
 
 
+FEW_HANDLES = """
+import resource
+from elmlda.errors import ElmldaError
+from elmlda.execute.local import execute
+resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+try:
+    list(execute(abs, range(40), 12))
+except ElmldaError as error:
+    print(error)
+"""
+
+
+def test_too_few_handles_for_so_many_processes():
+    with started([sys.executable, "-P", "-c", FEW_HANDLES]) as parent:
+        stdout, stderr = parent.communicate(timeout=120)
+        wait_until(lambda: alive_in_session(parent.pid) == [])
+    assert stdout.startswith(
+        "a worker process cannot be started: Too many open files. Use fewer jobs, "
+    )
+    assert (stdout.count("\n"), stderr, parent.returncode) == (1, "", 0)
+
+
+def test_the_resource_tracker_is_killed():
+    """Python starts another; no process is left behind."""
+    with session() as parent:
+        assert parent.stdout.readline() == "0.0\n"
+        (tracker,) = set(alive_in_session(parent.pid)) - {parent.pid, *workers_in_session(parent.pid)}
+        os.kill(tracker, signal.SIGKILL)
+        parent.send_signal(signal.SIGTERM)
+        parent.wait(60)
+        wait_until(lambda: alive_in_session(parent.pid) == [])
+
+
 def test_parts_that_are_missing_are_not_made_up():
     assert _merge_tree([(2, "c"), (0, "a"), (1, "b")], 3, str.__add__) == "abc"
     with pytest.raises(ValueError, match="fewer than 3 parts"):
