@@ -53,6 +53,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     # Imported when asked for: the command line starts fast, and only estimators need scikit-learn.
     if name not in _WHERE:

@@ -95,7 +95,7 @@ def _factorise_covariance(
     n_hidden, dtype = statistics.n_hidden, statistics.gram.dtype
     n_sound = factorise(covariance, square_sums, dtype)
     if not ridge:  # each class's mean takes a dimension
-        n_sound = min(n_sound, statistics.n_samples - statistics.n_classes)
+        n_sound = min(n_sound, int(statistics.n_samples) - statistics.n_classes)
     largest = float(square_sums.max())
     if n_sound == n_hidden and not is_nearly_singular(covariance, n_hidden, dtype, largest):
         return

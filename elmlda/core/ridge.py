@@ -49,7 +49,7 @@ class Spectrum:
     """g, those that are not zero, ascending."""
     explained: FloatArray
     """f: the square sum of the targets along each."""
-    n_samples: int
+    n_samples: float
 
     @classmethod
     def of(cls, statistics: Statistics) -> Self:

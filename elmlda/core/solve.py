@@ -58,7 +58,7 @@ class PiOutputs:
     """max(sizes) × (n_sizes · n_classes): the sizes side by side, zero below each size's units."""
     explained: FloatArray
     """Q = SᵀP, n_sizes × n_classes × n_classes: the part of TᵀT that the network reproduces."""
-    class_counts: IntArray
+    class_counts: IntArray | FloatArray
     ranks: tuple[int, ...]
     """Rank of the Gram matrix at each size: the size itself unless hidden units are dependent."""
 
@@ -167,7 +167,7 @@ def solve_pi(
         factor = copy_in_double(statistics.gram, ridge)
         n_sound = factorise(factor, np.diagonal(factor).copy(), statistics.gram.dtype)
     if not ridge:
-        n_sound = min(n_sound, statistics.n_samples)
+        n_sound = min(n_sound, statistics.largest_rank)
     n_sound_sizes = sum(size <= n_sound for size in sizes)
     dtype = statistics.gram.dtype
     with watch.part("factorisation"):
@@ -259,7 +259,7 @@ def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
     return LdaOutputs(maps, np.log(priors) - distances / 2)
 
 
-def require_every_class(class_counts: IntArray) -> None:
+def require_every_class(class_counts: IntArray | FloatArray) -> None:
     """Refuse training data that lack a class."""
     if not class_counts.all():
         empty = ", ".join(str(n) for n in np.flatnonzero(class_counts == 0))

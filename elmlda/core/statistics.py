@@ -23,8 +23,8 @@ class Statistics:
     """n_hidden × n_hidden, Fortran-ordered; only the lower triangle is kept."""
     class_sums: FloatArray
     """n_hidden × n_classes, float64."""
-    class_counts: IntArray
-    """n_classes."""
+    class_counts: IntArray | FloatArray
+    """n_classes; sums of weights where samples have them."""
 
     @classmethod
     def zeros(cls, n_hidden: int, n_classes: int, dtype: type[np.floating] = np.float64) -> Self:
@@ -44,8 +44,17 @@ class Statistics:
         return len(self.class_counts)
 
     @property
-    def n_samples(self) -> int:
-        return int(self.class_counts.sum())
+    def n_samples(self) -> float:
+        """A whole number, unless samples have weights."""
+        total: float = self.class_counts.sum().item()
+        return total
+
+    @property
+    def largest_rank(self) -> int:
+        """Of the Gram matrix: samples bound it where their number, not a sum of weights, is known."""
+        if self.class_counts.dtype.kind == "f":
+            return self.n_hidden
+        return min(self.n_hidden, int(self.n_samples))
 
     def leading(self, n_hidden: int) -> Statistics:
         """Those of the first hidden units alone, which are a network too; nothing is copied."""
@@ -55,14 +64,22 @@ class Statistics:
             self.gram[:n_hidden, :n_hidden], self.class_sums[:n_hidden], self.class_counts
         )
 
-    def add(self, hidden: FloatArray, labels: IntArray) -> None:
-        """Add a batch: hidden outputs (n_samples × n_hidden, C-ordered) and their class indices."""
-        add_gram(hidden.T, self.gram)
+    def add(self, hidden: FloatArray, labels: IntArray, weights: FloatArray | None = None) -> None:
+        """Add a batch: hidden outputs (n_samples × n_hidden, C-ordered) and their class indices.
+
+        A sample of weight w counts as w samples; `hidden` is overwritten where there are weights.
+        """
         targets = np.equal.outer(np.arange(self.n_classes), labels).astype(hidden.dtype)
+        if weights is not None:
+            roots = np.sqrt(weights).astype(hidden.dtype)
+            hidden *= roots[:, None]
+            targets *= roots
+        add_gram(hidden.T, self.gram)
         sums = np.empty((self.n_classes, self.n_hidden), hidden.dtype)
         multiply(targets, hidden, sums)
         self.class_sums += sums.T
-        self.class_counts += np.bincount(labels, minlength=self.n_classes)
+        # Not in place: counts are whole numbers until a weight is none.
+        self.class_counts = self.class_counts + np.bincount(labels, weights, self.n_classes)
 
     def merge(self, other: Statistics) -> None:
         """Add the statistics of other samples of the same network."""

@@ -16,7 +16,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.core.evaluate import posteriors_of_choice
@@ -27,7 +32,15 @@ from elmlda.networks.model_file import describe_seed, read_model, read_seed, wri
 from elmlda.networks.steps import resolve_priors
 from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, NetworkSettings
 
-SETTINGS = ("activation", "weight_range", "input_weights", "weight_norm", "min_field", "precision")
+SETTINGS = (
+    "activation",
+    "weight_range",
+    "input_weights",
+    "weight_norm",
+    "min_field",
+    "precision",
+    "bias",
+)
 """Parameters that are settings of the network by the same name."""
 PRIORS_TOLERANCE = 1e-6
 MOST_HIDDEN = 10**8
@@ -58,6 +71,7 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
     weight_norm: float = 2.0
     min_field: int = 10
     image_shape: tuple[int, int] | None = None
+    bias: bool = False
     random_state: RandomState = None
 
     def __sklearn_tags__(self) -> Tags:
@@ -72,6 +86,8 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
 
     def _require_parameters(self) -> None:
         """Refuse parameters that no network can have, beyond what `_recipe` and `_priors` refuse."""
+        if not isinstance(self.bias, bool | np.bool_):
+            raise ValueError(f"bias is {self.bias!r}: expected True or False.")
         require_number("batch_size", self.batch_size, Integral, 1)
 
     def _recipe(self, seed: np.random.SeedSequence) -> Recipe:
@@ -85,7 +101,7 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
         require_number("weight_range", self.weight_range, Real, 0)
         require_number("weight_norm", self.weight_norm, Real, 0)
         require_number("min_field", self.min_field, Integral, 1)
-        chosen = {name: getattr(self, name) for name in SETTINGS}
+        chosen = {name: _as_plain(getattr(self, name)) for name in SETTINGS}
         settings = NetworkSettings(**chosen, ridge=self._ridge() or 0.0)
         return Recipe(seed, n_inputs, n_hidden, settings, self._image_shape(settings))
 
@@ -108,7 +124,7 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(f"ridge is {self.ridge!r}: expected a number or 'auto'.")
         return float(self.ridge)
 
-    def _priors(self, class_counts: IntArray) -> FloatArray | None:
+    def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:
         if self.priors is None or isinstance(self.priors, str):
             if self.priors not in (None, "uniform", "frequencies"):
                 raise ValueError(
@@ -129,7 +145,7 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
 
     # Data
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on samples that are all there.
 
         Parameters
@@ -139,26 +155,35 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
             `batch_size` at a time.
         y : array-like of shape (n_samples,)
             Class labels, numbers or strings.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A sample of weight w counts as w samples, in `priors="frequencies"`, too; of weight 0 as
+            none.
 
         Returns
         -------
         self : object
             Fitted estimator.
         """
-        inputs, found = self._read_labelled(X, y, reset=True)
+        inputs, found, weights = self._read_labelled(X, y, sample_weight, reset=True)
         classes, labels = np.unique(found, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
                 f"y has one class, {classes.tolist()[0]!r}: a classifier needs two classes or more."
             )
         self._require_parameters()
-        networks = self._train(inputs, labels, self._priors(np.bincount(labels)), len(classes))
+        priors = self._priors(np.bincount(labels, weights))
+        networks = self._train(inputs, labels, priors, len(classes), weights)
         self._model, self.classes_ = self._make_model(networks, classes), classes
         return self
 
     @abstractmethod
     def _train(
-        self, inputs: Rows, labels: IntArray, priors: FloatArray | None, n_classes: int
+        self,
+        inputs: Rows,
+        labels: IntArray,
+        priors: FloatArray | None,
+        n_classes: int,
+        weights: FloatArray | None,
     ) -> tuple[Network, ...]:
         """The networks of these samples."""
 
@@ -166,14 +191,28 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return as_rows(validate_data(self, X, dtype="numeric", accept_sparse="csr", reset=False))
 
-    def _read_labelled(self, X: Any, y: Any, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
+    def _read_labelled(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool
+    ) -> tuple[Rows, NDArray[Any], FloatArray | None]:
+        """Samples, labels and weights; samples of weight 0 are left out."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         inputs, y = validate_data(self, X, y, dtype="numeric", accept_sparse="csr", reset=reset)
         check_classification_targets(y)
-        return as_rows(inputs), column_or_1d(y)
+        labels = column_or_1d(y)
+        if sample_weight is None:
+            return as_rows(inputs), labels, None
+        weights = _check_sample_weight(
+            sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
+        )
+        kept = weights > 0
+        if not kept.any():
+            raise ValueError("sample_weight is 0 for every sample: expected some above 0.")
+        if not kept.all():
+            inputs, labels, weights = inputs[kept], labels[kept], weights[kept]
+        return as_rows(inputs), labels, weights
 
     # Predictions
 

@@ -7,6 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import log_softmax
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 
 from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.estimators.base import ELMBase
@@ -23,7 +26,7 @@ class Stream:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ELMClassifier(Stream, ELMBase):
+class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, ELMBase):
     """Extreme learning machine with output weights by linear discriminant analysis.
 
     A layer of random hidden units, and output weights in one step: by LDA of the hidden outputs, which
@@ -71,6 +74,10 @@ class ELMClassifier(Stream, ELMBase):
         Pixels of the smallest receptive field.
     image_shape : (int, int), default=None
         Rows and columns of a sample that is an image, row by row; for receptive fields.
+    bias : bool, default=False
+        Whether each hidden unit has a random bias. The paper's have none: with tanh, an odd function,
+        a network that knows x then knows -x, too, and cannot tell two circles around the origin from
+        each other.
     random_state : int, RandomState instance, SeedSequence or None, default=None
         Determines the input weights. With an int `s` they are drawn by
         `default_rng(SeedSequence(s, spawn_key=(0,)))`, which makes it network 0 of
@@ -88,7 +95,7 @@ class ELMClassifier(Stream, ELMBase):
     coefs_ : list of two ndarrays
         Input weights (n_features_in_, n_hidden_) and output weights (n_hidden_, n_classes).
     intercepts_ : list of two ndarrays
-        Of the hidden units, which have none (zeros), and of the outputs (PI: zeros).
+        Of the hidden units (zeros without `bias`), and of the outputs (PI: zeros).
     n_hidden_ : int
         Number of hidden units.
     ridge_ : float
@@ -96,7 +103,7 @@ class ELMClassifier(Stream, ELMBase):
     priors_ : ndarray of shape (n_classes,)
         The prior probabilities that were used; 0 for a class not seen yet. Only with output="lda".
     class_count_ : ndarray of shape (n_classes,)
-        Training samples of each class.
+        Training samples of each class, or the sums of their weights.
     precision_ : str
         The precision that was used.
 
@@ -104,12 +111,6 @@ class ELMClassifier(Stream, ELMBase):
     --------
     ELMEnsembleClassifier : Several such networks, their posteriors combined.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : LDA without hidden units.
-
-    Notes
-    -----
-    As in the paper, hidden units have no bias. With tanh, an odd function, a network that knows x then
-    knows -x, too, and cannot tell two circles around the origin from each other. A column of ones,
-    which `sklearn.preprocessing.PolynomialFeatures(1)` adds, gives the units a bias.
 
     References
     ----------
@@ -129,15 +130,25 @@ class ELMClassifier(Stream, ELMBase):
     n_hidden: int | None = field(default=None, kw_only=False)  # alone it may come without its name
     output: str = "lda"
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # hidden outputs have the network's precision
+        return tags
+
     def _require_parameters(self) -> None:
         super()._require_parameters()
         require_one_of("output", self.output, OUTPUTS)
 
-    def _priors(self, class_counts: IntArray) -> FloatArray | None:
+    def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:
         return super()._priors(class_counts) if self.output == "lda" else None
 
     def _train(
-        self, inputs: Rows, labels: IntArray, priors: FloatArray | None, n_classes: int
+        self,
+        inputs: Rows,
+        labels: IntArray,
+        priors: FloatArray | None,
+        n_classes: int,
+        weights: FloatArray | None,
     ) -> tuple[Network, ...]:
         self._trainer, self._is_stream = None, False
 
@@ -145,10 +156,16 @@ class ELMClassifier(Stream, ELMBase):
             self._trainer = trainer
 
         recipe = self._recipe(seed_sequence(self.random_state))
-        arguments = self._ridge(), priors, n_classes, self.batch_size
-        return (train_network(recipe, inputs, labels, *arguments, keep=keep),)
+        arguments = self._ridge(), priors, n_classes, self.batch_size, weights
+        return (train_network(recipe, inputs, labels, *arguments, keep),)
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Train on one more batch: the result is that of `fit` on all batches together.
 
         A batch is added to sums; the output weights are solved for when they are next needed, by a
@@ -163,6 +180,8 @@ class ELMClassifier(Stream, ELMBase):
         classes : array-like of shape (n_classes,), default=None
             All classes that will come, needed at the first call and not after it. A batch need not
             have samples of each; until a class has had some, its probability is 0.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
 
         Returns
         -------
@@ -176,7 +195,7 @@ class ELMClassifier(Stream, ELMBase):
             )
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        inputs, found = self._read_labelled(X, y, reset=first)
+        inputs, found, weights = self._read_labelled(X, y, sample_weight, reset=first)
         known = known_classes(classes, None if first else self.classes_)
         strange = np.setdiff1d(found, known)
         if len(strange):
@@ -187,7 +206,7 @@ class ELMClassifier(Stream, ELMBase):
             self._trainer = Trainer(recipe, len(known))
             self.classes_ = known
         self._is_stream = True
-        self._trainer.add(inputs, np.searchsorted(known, found), self.batch_size)
+        self._trainer.add(inputs, np.searchsorted(known, found), self.batch_size, weights)
         self.__dict__.pop("_model", None)
         return self
 
@@ -201,11 +220,27 @@ class ELMClassifier(Stream, ELMBase):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            LDA: Eq. (15), the logarithms of the posterior probabilities up to a number common to all
-            classes; PI: the outputs. With two classes, the second's less the first's.
+            LDA: the logarithms of the posterior probabilities; PI: the outputs. With two classes, the
+            second's less the first's.
         """
         scores = self._values(X)
-        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+        if scores.shape[1] == 2:
+            return np.asarray(scores[:, 1] - scores[:, 0])
+        return scores if self.output == "pi" else np.asarray(log_softmax(scores, axis=1))
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Outputs of the hidden units, Eq. (2).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        hidden : ndarray of shape (n_samples, n_hidden_)
+        """
+        inputs = self._read_samples(X)
+        return self._fitted_model().hidden_outputs(inputs, self.batch_size)
 
     def _has_posteriors(self) -> bool:
         if self.output == "pi":
@@ -236,12 +271,20 @@ class ELMClassifier(Stream, ELMBase):
         return self._fitted_model().networks[0]
 
     @property
+    def _n_features_out(self) -> int:
+        return self.n_hidden_
+
+    @property
     def coefs_(self) -> list[FloatArray]:
-        return [self._network.layer.input_weights, self._network.output_weights()[0]]
+        weights = self._network.layer.input_weights[: self.n_features_in_]
+        return [weights, self._network.output_weights()[0]]
 
     @property
     def intercepts_(self) -> list[FloatArray]:
-        return [np.zeros(self.n_hidden_), self._network.output_weights()[1]]
+        layer, biases = self._network.layer, np.zeros(self.n_hidden_)
+        if layer.has_bias:
+            biases = layer.input_weights[-1] * np.sqrt(self.n_features_in_)
+        return [biases, self._network.output_weights()[1]]
 
     @property
     def n_hidden_(self) -> int:
@@ -259,7 +302,7 @@ class ELMClassifier(Stream, ELMBase):
         return priors
 
     @property
-    def class_count_(self) -> IntArray:
+    def class_count_(self) -> IntArray | FloatArray:
         return self._network.pi.class_counts
 
     @property

@@ -31,7 +31,7 @@ class ELMEnsembleClassifier(ELMBase):
         as many as there are cores. One network alone uses all cores by itself, so this pays off for
         many small networks.
     n_hidden, fanout, activation, weight_range, ridge, priors, precision, batch_size, \
-            input_weights, weight_norm, min_field, image_shape
+            input_weights, weight_norm, min_field, image_shape, bias
         Of each network: see `ELMClassifier`.
     random_state : int, RandomState instance, SeedSequence or None, default=None
         Determines the input weights. With an int `s`, network i is network i of
@@ -70,14 +70,19 @@ class ELMEnsembleClassifier(ELMBase):
         require_one_of("combine", self.combine, COMBINATIONS)
 
     def _train(
-        self, inputs: Rows, labels: IntArray, priors: FloatArray | None, n_classes: int
+        self,
+        inputs: Rows,
+        labels: IntArray,
+        priors: FloatArray | None,
+        n_classes: int,
+        weights: FloatArray | None,
     ) -> tuple[Network, ...]:
         root = seed_sequence(self.random_state, key=())
         recipes = [
             self._recipe(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, i)))
             for i in range(self.n_estimators)
         ]
-        arguments = inputs, labels, self._ridge(), priors, n_classes, self.batch_size
+        arguments = inputs, labels, self._ridge(), priors, n_classes, self.batch_size, weights
         train = delayed(train_network)
         return tuple(Parallel(n_jobs=self.n_jobs)(train(recipe, *arguments) for recipe in recipes))
 

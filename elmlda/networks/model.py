@@ -108,6 +108,11 @@ class Network:
         scores[:, self.seen] = self.lda.scores(found[:, :, self.seen])[:, 0]
         return scores
 
+    def hidden_outputs(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
+        """Outputs of the hidden units, Eq. (2): n_samples × n_hidden."""
+        starts = range(0, len(inputs), chunk)
+        return np.concatenate([self.layer.outputs(inputs[i : i + chunk]) for i in starts])
+
     def output_weights(self) -> tuple[FloatArray, FloatArray]:
         """W of Eq. (16) or (5), n_hidden × n_classes, and the constants, n_classes (none for PI)."""
         size, n_classes = self.layer.n_hidden, self.pi.n_classes
@@ -145,12 +150,18 @@ class Trainer:
         self.layer = recipe.draw_layer(samples, labels)
         self.statistics = Statistics.zeros(recipe.n_hidden, n_classes, self.layer.dtype.type)
 
-    def add(self, inputs: Rows, labels: IntArray, chunk: int = DEFAULT_CHUNK) -> None:
+    def add(
+        self,
+        inputs: Rows,
+        labels: IntArray,
+        chunk: int = DEFAULT_CHUNK,
+        weights: FloatArray | None = None,
+    ) -> None:
         """Add samples and their class indices; nothing is solved yet."""
         if not self.statistics.gram.flags.writeable:  # as joblib.load(mmap_mode="r") has it
             self.statistics = copy.deepcopy(self.statistics)
         layer = replace(self.layer, threads=count_blas_threads())
-        add_samples(self.statistics, layer, inputs, labels, chunk)
+        add_samples(self.statistics, layer, inputs, labels, chunk, weights=weights)
 
     def solve(self, ridge: float | None, priors: FloatArray | None) -> Network:
         """The network of the samples so far.
@@ -193,16 +204,18 @@ def train_network(
     priors: FloatArray | None,
     n_classes: int,
     chunk: int = DEFAULT_CHUNK,
+    weights: FloatArray | None = None,
     keep: Callable[[Trainer], None] | None = None,
 ) -> Network:
     """Train a network on samples that are all there, in double if mixed precision is not enough.
 
-    `keep` is given the trainer, whose sums are lost otherwise.
+    A sample of weight w counts as w samples. `keep` is given the trainer, whose sums are lost
+    otherwise.
     """
 
     def train(settings: NetworkSettings) -> Network:
         trainer = Trainer(replace(recipe, settings=settings), n_classes, inputs, labels)
-        trainer.add(inputs, labels, chunk)
+        trainer.add(inputs, labels, chunk, weights)
         network = trainer.solve(ridge, priors)
         if keep:
             keep(trainer)
@@ -279,6 +292,11 @@ class Model:
         """The only network's scores."""
         (network,) = self.networks
         return network.scores(self._scaled(inputs), chunk)
+
+    def hidden_outputs(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
+        """The only network's hidden outputs."""
+        (network,) = self.networks
+        return network.hidden_outputs(self._scaled(inputs), chunk)
 
     def _scaled(self, inputs: Rows) -> Rows:
         return inputs if self.scaling is None else self.scaling.apply(inputs[:])

@@ -34,7 +34,7 @@ ADVICE = "No model was written: mend the cause and try again, or name another fi
 SAFE_KINDS = "biufU"
 """Kinds of labels that numpy stores without pickle and that are not altered by it."""
 ARRAYS: dict[str, tuple[Any, ...]] = {
-    "class_counts": ("i", "classes"),
+    "class_counts": ("if", "classes"),
     "classes": (SAFE_KINDS, "classes"),
     "output_weights": ("f", "networks", "hidden", "classes"),
     "explained": ("f", "networks", 1, "classes", "classes"),
@@ -216,7 +216,7 @@ def _read_network(
     # In solve's order, so that BLAS rounds as it did.
     weights = np.asfortranarray(arrays["output_weights"][index], np.float64)
     explained = arrays["explained"][index].astype(np.float64, copy=False)
-    counts, ridge = arrays["class_counts"].astype(np.int64, copy=False), float(about["ridge"])
+    counts, ridge = arrays["class_counts"], float(about["ridge"])
     if not 0 <= ridge < np.inf:
         raise ValueError(f"ridge {ridge}")
     pi = PiOutputs((recipe.n_hidden,), weights, explained, counts, (int(about["rank"]),))

@@ -60,8 +60,12 @@ def add_samples(
     labels: IntArray,
     chunk: int,
     watch: Stopwatch | None = None,
+    weights: FloatArray | None = None,
 ) -> None:
-    """Add samples to the statistics, holding the hidden outputs of `chunk` at a time."""
+    """Add samples to the statistics, holding the hidden outputs of `chunk` at a time.
+
+    A sample of weight w counts as w samples.
+    """
     watch = watch or Stopwatch()
     with watch.part("gram"):
         buffer = np.empty((min(chunk, len(inputs)), layer.n_hidden), layer.dtype)
@@ -75,7 +79,8 @@ def add_samples(
             with watch.part("activation"):
                 layer.activate(hidden)
             with watch.part("gram"):
-                statistics.add(hidden, labels[start : start + chunk])
+                part = slice(start, start + chunk)
+                statistics.add(hidden, labels[part], None if weights is None else weights[part])
 
 
 def score_samples(
@@ -113,7 +118,7 @@ def score_samples(
     return found
 
 
-def resolve_priors(priors: str, class_counts: IntArray) -> FloatArray:
+def resolve_priors(priors: str, class_counts: IntArray | FloatArray) -> FloatArray:
     """Prior probabilities π of the classes, as settings name them."""
     n_classes = len(class_counts)
     if priors == "uniform":

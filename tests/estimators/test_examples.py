@@ -52,6 +52,12 @@ def test_compare():
     assert errors["ELMEnsembleClassifier"] < errors["MLPClassifier"] < errors["LogisticRegression"]
 
 
+def test_calibration():
+    one, sigmoid, isotonic, ten = (numbers(line)[1] for line in run("calibration.py"))
+    assert max(sigmoid, isotonic) < 0.6 * one
+    assert ten < 0.3 * one
+
+
 def test_every_example_is_tested():
     tested = set(re.findall(r'run\("(\w+\.py)"\)', Path(__file__).read_text(encoding="utf-8")))
     assert tested == {path.name for path in EXAMPLES.glob("*.py")}

@@ -1,19 +1,32 @@
-"""scikit-learn's own checks of estimators: all of them, none expected to fail."""
+"""scikit-learn's own checks of estimators, all of them."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
+
+MIXED = ELMClassifier(n_hidden=600, activation="relu", batch_size=3)
+ROUNDED = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "to float32's rounding, not to 1e-7"
+    for kind in ("dense", "sparse")
+}
+
+
+def expected_to_fail(estimator):
+    """The largest network alone is computed in float32, up to its Gram matrix."""
+    return ROUNDED if estimator is MIXED else {}
 
 
 @parametrize_with_checks(
     [
         ELMClassifier(),
         ELMClassifier(output="pi"),
-        ELMClassifier(ridge="auto", priors="frequencies"),
-        ELMClassifier(n_hidden=600, activation="relu", batch_size=3),
+        ELMClassifier(ridge="auto", priors="frequencies", bias=True),
+        MIXED,
+        ELMClassifier(n_hidden=600, activation="relu", batch_size=3, precision="double"),
         ELMEnsembleClassifier(n_estimators=2),
         ELMEnsembleClassifier(n_estimators=3, combine="vote", fanout=2.5),
-    ]
+    ],
+    expected_failed_checks=expected_to_fail,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

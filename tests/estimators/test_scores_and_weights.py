@@ -1,0 +1,163 @@
+"""Scores for calibration, weights of samples, hidden outputs, and units with a bias."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_iris, make_circles
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import elmlda
+from elmlda import ELMClassifier, ELMEnsembleClassifier
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+WEIGHTS = np.random.default_rng(0).integers(0, 4, len(IRIS))
+REPEATED = np.repeat(np.arange(len(IRIS)), WEIGHTS)
+PARAMS = [
+    {},
+    {"output": "pi"},
+    {"ridge": "auto"},
+    {"priors": "frequencies"},
+    {"n_hidden": 600, "ridge": 10.0},
+    {"bias": True, "batch_size": 7},
+]
+
+
+# Scores
+
+
+def test_scores_are_log_posteriors():
+    network = ELMClassifier(random_state=0).fit(IRIS, SPECIES)
+    scores = network.decision_function(IRIS)
+    np.testing.assert_allclose(np.exp(scores).sum(axis=1), 1)
+    np.testing.assert_array_equal(scores, network.predict_log_proba(IRIS))
+    two = ELMClassifier(random_state=0).fit(IRIS, SPECIES == 1)
+    logs = two.predict_log_proba(IRIS)
+    np.testing.assert_allclose(two.decision_function(IRIS), logs[:, 1] - logs[:, 0])
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_calibration_is_no_worse_than_none(method):
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0, stratify=y)
+    network = ELMClassifier(random_state=0)
+    plain = network.fit(X_train, y_train)
+    try:
+        calibrated = CalibratedClassifierCV(network, method=method, cv=5).fit(X_train, y_train)
+    except ValueError as error:
+        if method != "temperature":
+            raise
+        pytest.skip(f"this scikit-learn has no temperature: {error}")
+    losses = [log_loss(y_test, each.predict_proba(X_test)) for each in (calibrated, plain)]
+    errors = [np.mean(each.predict(X_test) != y_test) for each in (calibrated, plain)]
+    assert losses[0] <= losses[1]
+    assert errors[0] <= errors[1] + 0.005
+
+
+# Weights
+
+
+def assert_same(network, other):
+    np.testing.assert_allclose(
+        network.decision_function(IRIS), other.decision_function(IRIS), rtol=1e-4, atol=1e-4
+    )
+    np.testing.assert_array_equal(network.predict(IRIS), other.predict(IRIS))
+    np.testing.assert_allclose(network.class_count_, other.class_count_)
+
+
+@pytest.mark.parametrize("params", PARAMS, ids=str)
+def test_whole_weights_are_repeats_and_zeros_leave_out(params):
+    weighted = ELMClassifier(random_state=0, **params).fit(IRIS, SPECIES, sample_weight=WEIGHTS)
+    repeated = ELMClassifier(random_state=0, **params).fit(IRIS[REPEATED], SPECIES[REPEATED])
+    assert_same(weighted, repeated)
+
+
+@pytest.mark.parametrize("params", PARAMS, ids=str)
+def test_weights_in_a_stream(params):
+    whole = ELMClassifier(random_state=0, **params).fit(IRIS, SPECIES, sample_weight=WEIGHTS / 3)
+    stream = ELMClassifier(random_state=0, **params)
+    for part in np.array_split(np.random.default_rng(1).permutation(len(IRIS)), 4):
+        stream.partial_fit(IRIS[part], SPECIES[part], [0, 1, 2], sample_weight=WEIGHTS[part] / 3)
+    assert_same(whole, stream)
+
+
+def test_ones_are_no_weights_and_a_class_without_weight_is_none():
+    plain = ELMClassifier(random_state=0).fit(IRIS, SPECIES)
+    assert_same(plain, ELMClassifier(random_state=0).fit(IRIS, SPECIES, np.ones(150)))
+    two = ELMClassifier(random_state=0).fit(IRIS, SPECIES, SPECIES > 0)
+    assert two.classes_.tolist() == [1, 2]
+
+
+def test_weights_that_sum_to_less_than_the_units():
+    """The rank of the hidden outputs is bounded by the number of samples, not by their weights."""
+    small = ELMClassifier(20, ridge=0.0, random_state=0).fit(IRIS, SPECIES, np.full(150, 1 / 150))
+    plain = ELMClassifier(20, ridge=0.0, random_state=0).fit(IRIS, SPECIES)
+    np.testing.assert_allclose(small.predict_proba(IRIS), plain.predict_proba(IRIS), atol=1e-6)
+
+
+def test_weights_of_an_ensemble():
+    weighted = ELMEnsembleClassifier(3, random_state=0).fit(IRIS, SPECIES, WEIGHTS)
+    repeated = ELMEnsembleClassifier(3, random_state=0).fit(IRIS[REPEATED], SPECIES[REPEATED])
+    np.testing.assert_allclose(weighted.predict_proba(IRIS), repeated.predict_proba(IRIS), atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [-WEIGHTS, np.zeros(150), np.full(150, np.nan), WEIGHTS[1:]])
+def test_weights_that_make_no_sense(weights):
+    with pytest.raises(ValueError, match=r"[Ss]ample.weight|[Nn]egative|NaN"):
+        ELMClassifier().fit(IRIS, SPECIES, sample_weight=weights)
+
+
+def test_a_weighted_network_in_a_file(tmp_path):
+    network = ELMClassifier(random_state=0).fit(IRIS, SPECIES, WEIGHTS / 3)
+    network.save(tmp_path / "network.npz")
+    assert_same(ELMClassifier.load(tmp_path / "network.npz"), network)
+
+
+# Hidden outputs
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_transform_gives_the_hidden_outputs(bias):
+    network = ELMClassifier(20, bias=bias, random_state=0, output="pi").fit(IRIS, SPECIES)
+    hidden = network.transform(IRIS)
+    weights, biases = network.coefs_[0], network.intercepts_[0]
+    np.testing.assert_allclose(hidden, np.tanh(IRIS @ weights + biases), atol=1e-12)
+    np.testing.assert_allclose(hidden @ network.coefs_[1], network.decision_function(IRIS))
+    assert network.get_feature_names_out()[:2].tolist() == ["elmclassifier0", "elmclassifier1"]
+    frame = network.set_output(transform="pandas").transform(IRIS)
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == network.get_feature_names_out().tolist()
+
+
+def test_hidden_outputs_in_a_pipeline():
+    network = ELMClassifier(random_state=0)
+    pipeline = make_pipeline(StandardScaler(), network, ELMClassifier(random_state=1))
+    assert pipeline.fit(IRIS, SPECIES).score(IRIS, SPECIES) > 0.95
+
+
+# Bias, and what can be seen
+
+
+def test_a_bias_tells_circles_around_the_origin():
+    X, y = make_circles(400, factor=0.5, noise=0.05, random_state=0)
+    without, with_bias = (
+        ELMClassifier(100, bias=bias, random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+        for bias in (False, True)
+    )
+    assert without < 0.7
+    assert with_bias > 0.95
+
+
+def test_a_bias_in_a_file(tmp_path):
+    network = ELMClassifier(bias=True, random_state=0).fit(IRIS, SPECIES)
+    network.save(tmp_path / "network.npz")
+    found = ELMClassifier.load(tmp_path / "network.npz")
+    assert found.bias is True
+    assert_same(found, network)
+
+
+def test_what_a_shell_completes():
+    assert {"ELMClassifier", "ELMEnsembleClassifier", "Sweep", "report"} <= set(dir(elmlda))
