@@ -23,6 +23,8 @@ REPORT_FORMATS = ("csv", "figures", "md", "html")
 DEFAULT_CHUNK = 4000
 LARGEST = 1e300
 """Of a weight range: its double must be a float64 too."""
+PRIORS_TOLERANCE = 1e-6
+"""How far from one the sum of priors may be: what is written with a few digits."""
 DEFAULT_RIDGE = 1.0
 """Of networks that are for use; experiments have the paper's, 0."""
 
@@ -149,7 +151,7 @@ def network_key(design: str, index: int, n_hidden: int, n_inputs: int) -> tuple[
 
 
 def parse_priors(text: str) -> tuple[float, ...]:
-    """Prior probabilities from numbers with commas; they are scaled to sum to one."""
+    """Prior probabilities from numbers with commas, which sum to one."""
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -159,12 +161,10 @@ def parse_priors(text: str) -> tuple[float, ...]:
         ) from None
     if not all(math.isfinite(value) and value > 0 for value in values):
         raise ElmldaValueError(f"priors are '{text}': each must be a number above zero.")
-    scaled = tuple(value / sum(values) for value in values)
-    if not all(scaled):
-        raise ElmldaValueError(
-            f"priors are '{text}': too far apart, or too large, to be scaled to one."
-        )
-    return scaled
+    total = sum(values)
+    if not abs(total - 1) <= PRIORS_TOLERANCE:
+        raise ElmldaValueError(f"priors are '{text}': their sum is {total:g}, expected 1.")
+    return tuple(value / total for value in values)
 
 
 def _one_of(what: str, found: str, expected: tuple[str, ...]) -> None:

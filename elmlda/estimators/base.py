@@ -30,7 +30,7 @@ from elmlda.estimators.validation import RandomState, as_rows, require_number
 from elmlda.networks.model import Model, Network, Recipe
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
 from elmlda.networks.steps import resolve_priors
-from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, NetworkSettings
+from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, PRIORS_TOLERANCE, NetworkSettings
 
 SETTINGS = (
     "activation",
@@ -42,7 +42,6 @@ SETTINGS = (
     "bias",
 )
 """Parameters that are settings of the network by the same name."""
-PRIORS_TOLERANCE = 1e-6
 MOST_HIDDEN = 10**8
 """Far more hidden units than any memory holds: their squares are still numbers."""
 

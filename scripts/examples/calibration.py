@@ -1,4 +1,4 @@
-"""Posteriors that mean what they say: a single network's are too sure, and calibration corrects them."""
+"""Posteriors that mean what they say: a single network is too sure, and calibration corrects it."""
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV

@@ -1,9 +1,9 @@
-"""Pipelines: features of about the same size, and a column of ones where the origin means nothing."""
+"""Pipelines: features of about the same size, and a bias where the origin means nothing."""
 
 from sklearn.datasets import load_breast_cancer, make_circles
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from elmlda import ELMClassifier
 
@@ -19,7 +19,8 @@ cancer = load_breast_cancer(return_X_y=True)
 show("breast cancer, unscaled", network, cancer)
 show("breast cancer, scaled", make_pipeline(StandardScaler(), network), cancer)
 
-# Hidden units have no bias, and tanh is odd: with x a network knows -x. A column of ones mends that.
+# Hidden units have no bias, and tanh is odd: with x a network knows -x. A bias mends that.
 circles = make_circles(500, noise=0.1, factor=0.5, random_state=0)
 show("circles", network, circles)
-show("circles, with a column of ones", make_pipeline(PolynomialFeatures(1), network), circles)
+with_bias = ELMClassifier(n_hidden=100, bias=True, random_state=0)
+show("circles, with a bias", with_bias, circles)

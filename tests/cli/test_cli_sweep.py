@@ -342,7 +342,7 @@ def test_wrong_usage(refusal, clouds, tmp_path, options, words):
     ("options", "words"),
     [
         (["--priors", "0.5,0.5"], ["2 priors", "4 classes"]),
-        (["--priors", "1,1,1,1,1"], ["5 priors", "4 classes"]),
+        (["--priors", "0.2,0.2,0.2,0.2,0.2"], ["5 priors", "4 classes"]),
         (["--priors", "1,1,1,-1"], ["'1,1,1,-1'", "above zero"]),
         (["--priors", "1,1,1,0"], ["above zero"]),
         (["--priors", "1,1,1,nan"], ["above zero"]),

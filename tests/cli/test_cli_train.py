@@ -100,7 +100,7 @@ def test_options_of_train(train, tmp_path):
         (["--ridge", "-1"], "ridge is -1.0: expected a number that is not negative."),
         (["--ridge", "0", "--fanout", "67"], "LDA needs more training samples than hidden units"),
         (["--dataset", "cifar", "--data-dir", "nowhere"], "nowhere: No such file or directory"),
-        (["--priors", "1,2"], "2 priors given, 4 classes"),
+        (["--priors", "0.4,0.6"], "2 priors given, 4 classes"),
     ],
 )
 def test_train_refuses(refusal, clouds, arguments, expected):

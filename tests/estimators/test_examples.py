@@ -23,9 +23,9 @@ def numbers(line):
 
 
 def test_pipeline():
-    unscaled, scaled, circles, with_ones = (numbers(line)[0] for line in run("pipeline.py"))
+    unscaled, scaled, circles, with_bias = (numbers(line)[0] for line in run("pipeline.py"))
     assert scaled > unscaled + 3
-    assert with_ones > 95 > 60 > circles
+    assert with_bias > 95 > 60 > circles
 
 
 def test_grid_search():
