@@ -371,9 +371,9 @@ def test_priors_by_name_and_by_numbers():
     counts = np.array([30, 10, 60])
     np.testing.assert_allclose(resolve_priors("uniform", counts), [1 / 3] * 3)
     np.testing.assert_allclose(resolve_priors("frequencies", counts), [0.3, 0.1, 0.6])
-    np.testing.assert_allclose(resolve_priors("1,2,5", counts), [0.125, 0.25, 0.625])
+    np.testing.assert_allclose(resolve_priors("0.125,0.25,0.625", counts), [0.125, 0.25, 0.625])
     with pytest.raises(ElmldaError, match=r"^2 priors given, 3 classes in the data\.$"):
-        resolve_priors("1,2", counts)
+        resolve_priors("0.4,0.6", counts)
 
 
 def test_priors_move_ldas_decisions_and_not_pis(make_dataset):
