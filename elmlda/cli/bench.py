@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from elmlda.cli.command import OUTPUT, Command, option, spell_command
+from elmlda.cli.bench_options import DEFAULT_OUT, bench_options
+from elmlda.cli.command import Command, spell_command
 from elmlda.cli.conduct import build, read_share
-from elmlda.cli.options import fanouts_option, network_options, one_network_options
 from elmlda.cli.terminal import say
-from elmlda.cli.values import Contestants, Ranges, UserPath
 from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
@@ -21,39 +20,9 @@ if TYPE_CHECKING:
     from elmlda.experiments.run_spec import RunSpec
     from elmlda.experiments.sweep import Sweep
 
-DEFAULT_OUT = Path("results/bench")
-
 
 @click.command(cls=Command)
-@fanouts_option("1-10")
-@option(
-    "--peers",
-    "What to time besides: all, none, or some of independent, hpelm, sklearn-ridge, sklearn-lda, pinv, "
-    "with commas.",
-    Contestants(),
-    "none",
-)
-@option(
-    "--peer-fanouts",
-    "Time the peers at these fan-outs only, and fit a law of cost for the others.  "
-    "[default: all of --fanout]",
-    Ranges(),
-)
-@option(
-    "--growth",
-    "Time and peak memory of the nested network up to each of these fan-outs, each in a process of its "
-    "own, such as 1,2,3,5,7,10,14,20.",
-    Ranges(),
-)
-@network_options
-@one_network_options
-@option(
-    "--out",
-    f"Folder for tables and figures.  [default: {DEFAULT_OUT} if there are --peers or --growth]",
-    UserPath(),
-    metavar="DIR",
-    group=OUTPUT,
-)
+@bench_options
 @click.pass_context
 def bench(ctx: click.Context, /, **options: Any) -> None:
     """Time one network of the nested sweep against the bare matrix products, and against peers.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from elmlda.cli.command import OUTPUT, Command, Group, option
+from elmlda.cli.command import Command, Group
 from elmlda.cli.data_text import WIDTH, describe_check, describe_content, describe_known, describe_size
-from elmlda.cli.options import data_options, label_option, quiet_option
+from elmlda.cli.fetch import fetch, refuse_unknown
+from elmlda.cli.options import data_options, label_option
 from elmlda.cli.terminal import say
-from elmlda.cli.values import NameOrPath, UserPath
+from elmlda.cli.values import NameOrPath
 from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def verify(
     asked = [*names, dataset] if dataset else list(names)
     if data_dir is not None and len(asked) > 1:
         raise click.UsageError("--data-dir is one data set: give one name with it, or none.")
-    _refuse_unknown(names)
+    refuse_unknown(names)
     is_all = not asked and data_dir is None
     infos = list_datasets() if is_all else []
     here = [info.name for info in infos if info.is_here]
@@ -71,38 +71,6 @@ def verify(
 
 
 @data.command(cls=Command)
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@option(
-    "--from source",
-    "Copy the files from this folder instead; they must have the known content.",
-    UserPath(),
-    metavar="DIR",
-    group=OUTPUT,
-)
-@quiet_option
-def fetch(names: tuple[str, ...], source: Path | None, quiet: bool) -> None:
-    """Fetch data sets that do not come with elmlda, from their mirrors.
-
-    Each file is compared with its SHA-256 before it counts. They are kept in the user's cache
-    folder, or in $ELMLDA_DATA. Nothing else downloads anything, no run ever does.
-    """
-    from elmlda.datasets import fetch_dataset, verify_dataset
-
-    _refuse_unknown(names)
-    if source is not None and len(names) > 1:
-        raise click.UsageError("--from is one data set's folder: give one name with it.")
-    for name in names:
-        lines = fetch_dataset(name, source, None if quiet else _make_bar)
-        checks = verify_dataset(name)
-        if not quiet:
-            say("\n".join(lines))
-        for broken in (check for check in checks if not check.ok):
-            raise ElmldaError(broken.message)
-        if not quiet:
-            say(f"{name} is here: {checks[0].path.parent}")
-
-
-@data.command(cls=Command)
 @click.argument("name", type=NameOrPath(), metavar="NAME|FILE")
 @label_option
 def info(name: str, label: str | None) -> None:
@@ -119,25 +87,4 @@ def info(name: str, label: str | None) -> None:
         say(describe_content(load_dataset(name, label=label)))
 
 
-def _refuse_unknown(names: Sequence[str]) -> None:
-    """A misspelt argument is wrong usage."""
-    from elmlda.datasets import find_info
-
-    for name in names:
-        try:
-            find_info(name)
-        except ElmldaError as error:
-            raise click.BadParameter(str(error), param_hint="NAME") from error
-
-
-def _make_bar(name: str) -> Any:
-    import sys
-
-    from tqdm import tqdm
-
-    # pooch sets the true total, but leaves alone a bar that counts as false. disable=None: only on a
-    # terminal.
-    return tqdm(
-        desc=name, total=1, unit="B", unit_scale=True, file=sys.stderr, leave=False, disable=None,
-        dynamic_ncols=True,
-    )  # fmt: skip
+data.add_command(fetch)

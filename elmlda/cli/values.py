@@ -10,6 +10,7 @@ import click
 
 from elmlda.errors import ElmldaError
 from elmlda.ranges import LARGEST, parse_ranges
+from elmlda.settings import LARGEST as MOST
 
 COUNT = click.IntRange(1, LARGEST)
 REPEATS = click.IntRange(1, 10_000)
@@ -56,8 +57,10 @@ class Numbers(Value):
         try:
             # As records keep them, so that they are found again.
             numbers = {float(f"{float(word):.6g}") for word in text.split(",")}
+            if not all(abs(number) <= MOST for number in numbers):
+                _refuse("out of range")
         except ValueError:
-            _refuse(f"{text[:80]!r}: expected numbers with commas, such as 0.1,1,10.")
+            _refuse(f"{text[:80]!r}: expected numbers up to {MOST:g} with commas, such as 0.1,1,10.")
         return tuple(sorted(numbers))
 
 

@@ -230,3 +230,29 @@ def test_the_configurations_that_come_with_the_package(
         result = invoke(command, "--config", path, "--dry-run")
         assert result.exit_code == 0, result.output
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("sweep", "paper"), ("timing", "quick"), ("compare", "compare"), ("choices", "choices")],
+)
+def test_a_configuration_of_elmldas_own_by_its_name(invoke, monkeypatch, command, name):
+    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda *_: 1e11)
+    result = invoke(command, "--config", name, "--dry-run")
+    assert result.exit_code == 0, result.output
+    if name == "quick":
+        assert "results/quick" in result.stdout
+
+
+def test_an_empty_list_of_schemes(refusal, config):
+    assert refusal("ensemble", *config("[ensemble]\ncombine = []")) == (
+        "mine.toml: combine in [ensemble] is []: expected a list with at least one value."
+    )
+
+
+@pytest.mark.parametrize("command", ["tune", "shaped"])
+@pytest.mark.parametrize("value", ["1e308", "1e999", "nan", "-inf"])
+def test_ridges_beyond_every_range(refusal, command, value):
+    message = refusal(command, "--dataset", "iris", f"--ridge={value}", exit_code=2)
+    assert "--ridge" in message
+    assert f"{value!r}: expected numbers up to 1e+300" in message
