@@ -51,7 +51,7 @@ class Bar(tqdm):  # type: ignore[type-arg]
             file=sys.stderr,
             dynamic_ncols=True,
             mininterval=0.1 if is_terminal else 60,
-            bar_format="{percentage:3.0f} %|{bar}| {n_fmt} of {total_fmt} networks, {elapsed}{left}",
+            bar_format="{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} networks, {elapsed}{left}",
         )
         if is_terminal:
             Thread(target=self._run_clock, daemon=True).start()
