@@ -302,7 +302,7 @@ class Calibration(NetworkExperiment):
         if self.train:  # what is kept takes no room to speak of
             super()._require_room(spec)
 
-    def grown(self, spec: RunSpec) -> dict[str, Any]:
+    def extent(self, spec: RunSpec) -> dict[str, Any]:
         """Nothing if nothing is trained: what is kept is no plan."""
         if not self.train:
             return {}

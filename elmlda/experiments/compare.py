@@ -306,7 +306,7 @@ class CompareOne(CompareOptions, Experiment):
     def fixed(self, spec: RunSpec) -> dict[str, Any]:
         return {"folds": self.count_folds(spec.data)}
 
-    def grown(self, spec: RunSpec) -> dict[str, Any]:
+    def extent(self, spec: RunSpec) -> dict[str, Any]:
         rules = sorted(self.sizes_by_rule(spec.data))
         return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec)), "rules": rules}
 

@@ -263,7 +263,7 @@ class Ensemble(NetworkExperiment):
     def fixed(self, spec: RunSpec) -> dict[str, Any]:
         return {"n": self.n, "n_hidden": self.sizes(spec)[0]}
 
-    def grown(self, spec: RunSpec) -> dict[str, Any]:
+    def extent(self, spec: RunSpec) -> dict[str, Any]:
         return {"repeats": self.repeats, "combine": list(self.schemes)}
 
     def plan(self, spec: RunSpec) -> EnsemblePlan:

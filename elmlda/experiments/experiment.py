@@ -101,7 +101,7 @@ class Experiment(DataOptions, UnitOptions, ABC):
         """Hidden sizes that networks have, ascending."""
 
     @abstractmethod
-    def grown(self, spec: RunSpec) -> dict[str, Any]:
+    def extent(self, spec: RunSpec) -> dict[str, Any]:
         """What may grow when a run goes on, for the manifest."""
 
     def fixed(self, spec: RunSpec) -> dict[str, Any]:
@@ -235,7 +235,7 @@ class Experiment(DataOptions, UnitOptions, ABC):
         require_room(sizes[-1], spec.data.n_inputs, share.chunk, share.jobs, peak_bytes)
 
     def _entry(self, spec: RunSpec) -> Entry:
-        return Entry(self.name, self.identity(spec), self.fixed(spec), self.grown(spec))
+        return Entry(self.name, self.identity(spec), self.fixed(spec), self.extent(spec))
 
     def _posteriors(self, spec: RunSpec) -> PosteriorStore:
         return PosteriorStore(spec.folder, self.identity(spec), spec.posteriors_shape)

@@ -201,7 +201,7 @@ class Sweep(NetworkExperiment):
         """Sums by blocks are rounded otherwise, which may move a count by one."""
         return {"split_rows": self.split_rows if self.split_rows > 1 else None}
 
-    def grown(self, spec: RunSpec) -> dict[str, Any]:
+    def extent(self, spec: RunSpec) -> dict[str, Any]:
         return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec))}
 
     def plan(self, spec: RunSpec) -> SweepPlan:

@@ -185,7 +185,7 @@ class Timing(NetworkExperiment):
         """What timings depend on: those of others must not mix with them."""
         return vars(spec.resources)
 
-    def grown(self, spec: RunSpec) -> dict[str, Any]:
+    def extent(self, spec: RunSpec) -> dict[str, Any]:
         return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec))}
 
     def plan(self, spec: RunSpec) -> TimingPlan:

@@ -260,7 +260,7 @@ class Tune(Experiment):
     def fixed(self, spec: RunSpec) -> dict[str, Any]:
         return {"n_hidden": self.sizes(spec)[0], "validation": len(spec.dataset.test.labels)}
 
-    def grown(self, spec: RunSpec) -> dict[str, Any]:
+    def extent(self, spec: RunSpec) -> dict[str, Any]:
         return {
             "repeats": self.repeats,
             "weight_size": list(self.weight_sizes),
