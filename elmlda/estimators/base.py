@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,15 @@ SETTINGS = (
 """Parameters that are settings of the network by the same name."""
 MOST_HIDDEN = 10**8
 """Far more hidden units than any memory holds: their squares are still numbers."""
+
+
+class TrainingData(NamedTuple):
+    """Samples, their class indices, and their weights if they have some."""
+
+    inputs: Rows
+    labels: IntArray
+    n_classes: int
+    weights: FloatArray | None
 
 
 class FittedModel:
@@ -171,19 +180,12 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
             )
         self._require_parameters()
         priors = self._priors(np.bincount(labels, weights))
-        networks = self._train(inputs, labels, priors, len(classes), weights)
+        networks = self._train(TrainingData(inputs, labels, len(classes), weights), priors)
         self._model, self.classes_ = self._make_model(networks, classes), classes
         return self
 
     @abstractmethod
-    def _train(
-        self,
-        inputs: Rows,
-        labels: IntArray,
-        priors: FloatArray | None,
-        n_classes: int,
-        weights: FloatArray | None,
-    ) -> tuple[Network, ...]:
+    def _train(self, data: TrainingData, priors: FloatArray | None) -> tuple[Network, ...]:
         """The networks of these samples."""
 
     def _read_samples(self, X: Any) -> Rows:

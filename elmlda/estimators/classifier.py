@@ -11,8 +11,8 @@ from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
-from elmlda.core.arrays import FloatArray, IntArray, Rows
-from elmlda.estimators.base import ELMBase
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.estimators.base import ELMBase, TrainingData
 from elmlda.estimators.validation import known_classes, require_one_of, seed_sequence
 from elmlda.networks.model import Model, Network, Trainer, train_network
 from elmlda.settings import OUTPUTS
@@ -142,22 +142,15 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
     def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:
         return super()._priors(class_counts) if self.output == "lda" else None
 
-    def _train(
-        self,
-        inputs: Rows,
-        labels: IntArray,
-        priors: FloatArray | None,
-        n_classes: int,
-        weights: FloatArray | None,
-    ) -> tuple[Network, ...]:
+    def _train(self, data: TrainingData, priors: FloatArray | None) -> tuple[Network, ...]:
         self._trainer, self._is_stream = None, False
 
         def keep(trainer: Trainer) -> None:
             self._trainer = trainer
 
         recipe = self._recipe(seed_sequence(self.random_state))
-        arguments = self._ridge(), priors, n_classes, self.batch_size, weights
-        return (train_network(recipe, inputs, labels, *arguments, keep),)
+        arguments = self._ridge(), priors, data.n_classes, self.batch_size, data.weights
+        return (train_network(recipe, data.inputs, data.labels, *arguments, keep),)
 
     def partial_fit(
         self,

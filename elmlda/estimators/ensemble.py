@@ -8,8 +8,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from elmlda.core.arrays import FloatArray, IntArray, Rows
-from elmlda.estimators.base import ELMBase
+from elmlda.core.arrays import FloatArray
+from elmlda.estimators.base import ELMBase, TrainingData
 from elmlda.estimators.classifier import ELMClassifier
 from elmlda.estimators.validation import require_number, require_one_of, seed_sequence
 from elmlda.networks.model import Model, Network, train_network
@@ -69,20 +69,14 @@ class ELMEnsembleClassifier(ELMBase):
         require_number("n_estimators", self.n_estimators, Integral, 1)
         require_one_of("combine", self.combine, COMBINATIONS)
 
-    def _train(
-        self,
-        inputs: Rows,
-        labels: IntArray,
-        priors: FloatArray | None,
-        n_classes: int,
-        weights: FloatArray | None,
-    ) -> tuple[Network, ...]:
+    def _train(self, data: TrainingData, priors: FloatArray | None) -> tuple[Network, ...]:
         root = seed_sequence(self.random_state, key=())
         recipes = [
             self._recipe(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, i)))
             for i in range(self.n_estimators)
         ]
-        arguments = inputs, labels, self._ridge(), priors, n_classes, self.batch_size, weights
+        solution = self._ridge(), priors, data.n_classes, self.batch_size, data.weights
+        arguments = data.inputs, data.labels, *solution
         train = delayed(train_network)
         return tuple(Parallel(n_jobs=self.n_jobs)(train(recipe, *arguments) for recipe in recipes))
 
