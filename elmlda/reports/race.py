@@ -172,6 +172,7 @@ def plot_race(figure: Figure, table: pd.DataFrame, title: str) -> None:
     axes.set(xscale="log", xlim=(low / 1.5, high * max(8, (high / low) ** 0.6)))  # room for labels
     axes.set_ylim(len(known) - 0.5, -0.5)
     plots.log_ticks(axes.xaxis)
+    axes.grid(visible=False, axis="y")
     axes.set_xlabel("Seconds for all fan-outs")
     axes.set_title(title)
 
