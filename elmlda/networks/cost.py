@@ -86,16 +86,16 @@ def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input
     draw = 8 * p.n_inputs * min(m, UNITS_PER_DRAW)
     hidden, scaled = (hidden_itemsize * min(chunk, p.n_train) * n for n in (m, p.n_inputs))
     targets = (1 + hidden_itemsize) * min(chunk, p.n_train) * p.n_classes
-    accumulating = gram + hidden + scaled + targets + _stays(draw)
-    factorising = gram + factor + outputs * m + maps + _stays(draw, hidden, scaled, targets)
+    accumulating = gram + hidden + scaled + targets + _retained(draw)
+    factorising = gram + factor + outputs * m + maps + _retained(draw, hidden, scaled, targets)
     rows = min(chunk, p.n_test)
     hidden, scaled = (hidden_itemsize * rows * n for n in (m, p.n_inputs))
     widest = max(stop - start for start, stop in pairwise((0, *p.sizes)))
     converted = 0 if hidden_itemsize == 8 else 8 * rows * widest
-    deriving = outputs * m + 5 * maps + _stays(gram, factor)
-    before = outputs * m + 2 * maps + _stays(gram, factor)
-    testing = before + hidden + max(scaled, converted + _stays(scaled)) + outputs * p.n_test
-    comparing = before + _stays(hidden, scaled, converted) + 5 * outputs * p.n_test
+    deriving = outputs * m + 5 * maps + _retained(gram, factor)
+    before = outputs * m + 2 * maps + _retained(gram, factor)
+    testing = before + hidden + max(scaled, converted + _retained(scaled)) + outputs * p.n_test
+    comparing = before + _retained(hidden, scaled, converted) + 5 * outputs * p.n_test
     weights = hidden_itemsize * m * p.n_inputs
     phases = accumulating, factorising, deriving, testing, comparing
     return BASE_BYTES + input_bytes + weights + max(phases)
@@ -121,7 +121,7 @@ def predict_total_bytes(one: int, input_bytes: int, n_processes: int) -> int:
     return starter + n_processes * (one - SHARED_BYTES)
 
 
-def _stays(*freed: int) -> int:
+def _retained(*freed: int) -> int:
     """What a process may keep of arrays that it has freed."""
     return sum(n_bytes for n_bytes in freed if n_bytes < LARGE_BYTES)
 
