@@ -92,6 +92,13 @@ class HiddenLayer:
         return int(self.input_weights.shape[1])
 
     @property
+    def biases(self) -> FloatArray:
+        """What each unit adds to its sum: n_hidden."""
+        if not self.has_bias:
+            return np.zeros(self.n_hidden, self.dtype)
+        return np.asarray(math.sqrt(len(self.input_weights) - 1) * self.input_weights[-1])
+
+    @property
     def dtype(self) -> np.dtype[np.floating]:
         return self.input_weights.dtype
 

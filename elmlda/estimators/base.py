@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -32,16 +33,11 @@ from elmlda.networks.model_file import describe_seed, read_model, read_seed, wri
 from elmlda.networks.steps import resolve_priors
 from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, PRIORS_TOLERANCE, NetworkSettings
 
-SETTINGS = (
-    "activation",
-    "weight_range",
-    "input_weights",
-    "weight_norm",
-    "min_field",
-    "precision",
-    "bias",
-)
+SETTINGS = ("activation", "bias", "input_weights", "weight_norm", "min_field", "precision")
 """Parameters that are settings of the network by the same name."""
+FEWEST_HIDDEN, USUAL_FANOUT = 500, 10
+"""Hidden units unless given: 10 for each feature, but no fewer than 500."""
+PAPER_RANGE = 0.5
 MOST_HIDDEN = 10**8
 """Far more hidden units than any memory holds: their squares are still numbers."""
 
@@ -68,9 +64,10 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
     """Parameters, validation, predictions and files of one network and of an ensemble."""
 
     n_hidden: int | None = None
-    fanout: float = 10
+    fanout: float | None = None
     activation: str = "tanh"
-    weight_range: float = 0.5
+    bias: bool = True
+    weight_range: float | None = None
     ridge: float | str = DEFAULT_RIDGE
     priors: ArrayLike | str | None = None
     precision: str = "mixed"
@@ -79,7 +76,6 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
     weight_norm: float = 2.0
     min_field: int = 10
     image_shape: tuple[int, int] | None = None
-    bias: bool = False
     random_state: RandomState = None
 
     def __sklearn_tags__(self) -> Tags:
@@ -100,18 +96,28 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
 
     def _recipe(self, seed: np.random.SeedSequence) -> Recipe:
         n_inputs = self.n_features_in_
-        if self.n_hidden is not None:
-            require_number("n_hidden", self.n_hidden, Integral, 1, MOST_HIDDEN)
-            n_hidden = int(self.n_hidden)
-        else:
-            require_number("fanout", self.fanout, Real, 0, MOST_HIDDEN / n_inputs)
-            n_hidden = max(1, round(self.fanout * n_inputs))
-        require_number("weight_range", self.weight_range, Real, 0)
         require_number("weight_norm", self.weight_norm, Real, 0)
         require_number("min_field", self.min_field, Integral, 1)
         chosen = {name: _as_plain(getattr(self, name)) for name in SETTINGS}
-        settings = NetworkSettings(**chosen, ridge=self._ridge() or 0.0)
-        return Recipe(seed, n_inputs, n_hidden, settings, self._image_shape(settings))
+        weight_range = self._weight_range(n_inputs)
+        settings = NetworkSettings(**chosen, weight_range=weight_range, ridge=self._ridge() or 0.0)
+        shape = self._image_shape(settings)
+        return Recipe(seed, n_inputs, self._count_hidden(n_inputs), settings, shape)
+
+    def _count_hidden(self, n_inputs: int) -> int:
+        if self.n_hidden is not None:
+            require_number("n_hidden", self.n_hidden, Integral, 1, MOST_HIDDEN)
+            return int(self.n_hidden)
+        if self.fanout is None:
+            return max(FEWEST_HIDDEN, USUAL_FANOUT * n_inputs)
+        require_number("fanout", self.fanout, Real, 0, MOST_HIDDEN / n_inputs)
+        return max(1, round(self.fanout * n_inputs))
+
+    def _weight_range(self, n_inputs: int) -> float:
+        if self.weight_range is None:
+            return 1 / math.sqrt(n_inputs) if self.bias else PAPER_RANGE
+        require_number("weight_range", self.weight_range, Real, 0)
+        return float(self.weight_range)
 
     def _image_shape(self, settings: NetworkSettings) -> tuple[int, int] | None:
         if not settings.has_fields:
@@ -321,6 +327,7 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
     def _of_model(cls, model: Model) -> Self:
         """The estimator that has such a model; raises if its parameters could not have made it."""
         params = dict(model.params or cls._params_of(model))
+        params.setdefault("bias", model.recipe.settings.bias)  # files from before there was one
         if isinstance(params["random_state"], dict):
             params["random_state"] = read_seed(params["random_state"])
         estimator = cls(**params)
@@ -340,6 +347,7 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
         params: dict[str, Any] = {
             **{name: getattr(settings, name) for name in SETTINGS},
             "n_hidden": model.recipe.n_hidden,
+            "weight_range": settings.weight_range,
             "image_shape": model.recipe.image_shape,
             "ridge": network.ridge,
             "priors": None if network.priors is None else network.priors.tolist(),

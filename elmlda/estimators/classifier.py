@@ -37,16 +37,22 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
     ----------
     n_hidden : int, default=None
         Number of hidden units. None: `fanout` for each feature.
-    fanout : float, default=10
-        Hidden units for each feature, where `n_hidden` is None.
+    fanout : float, default=None
+        Hidden units for each feature, where `n_hidden` is None. None: 10, but no fewer than 500 hidden
+        units in all.
     output : {"lda", "pi"}, default="lda"
         How the output weights are found. "pi" has scores only and no `predict_proba`: least squares
         fits 0 and 1, and what comes out may be negative, above one, and need not sum to one.
     activation : {"tanh", "logistic", "relu", "softsign", "sine"}, default="tanh"
         Function of the hidden units.
-    weight_range : float, default=0.5
-        Uniform input weights are in ± this. The features should have a scale of about one:
-        see `sklearn.preprocessing`.
+    bias : bool, default=True
+        Whether each hidden unit has a random bias. The paper's have none: with `bias=False` and
+        `random_state=s` this is network 0 of `elmlda sweep --seed s`. Without a bias, tanh units are
+        odd functions of the features and cannot separate two circles around the origin.
+    weight_range : float, default=None
+        Uniform input weights are in ± this. None: 1 / √n_features, which suits features that are
+        standardised or between 0 and 1 (see `sklearn.preprocessing`); without a bias 0.5, the paper's.
+        The bias is in ± weight_range · √n_features.
     ridge : float or "auto", default=1.0
         Tikhonov's λ, added to the diagonal of the hidden outputs' Gram matrix. 0.0 is the paper's; it
         needs more samples than hidden units. The default weighs about as much as a few samples (hidden
@@ -74,10 +80,6 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
         Pixels of the smallest receptive field.
     image_shape : (int, int), default=None
         Rows and columns of a sample that is an image, row by row; for receptive fields.
-    bias : bool, default=False
-        Whether each hidden unit has a random bias. The paper's have none: with tanh, an odd function,
-        a network that knows x then knows -x, too, and cannot tell two circles around the origin from
-        each other.
     random_state : int, RandomState instance, SeedSequence or None, default=None
         Determines the input weights. With an int `s` they are drawn by
         `default_rng(SeedSequence(s, spawn_key=(0,)))`, which makes it network 0 of
@@ -95,7 +97,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
     coefs_ : list of two ndarrays
         Input weights (n_features_in_, n_hidden_) and output weights (n_hidden_, n_classes).
     intercepts_ : list of two ndarrays
-        Of the hidden units (zeros without `bias`), and of the outputs (PI: zeros).
+        Of the hidden units (zeros without a bias), and of the outputs (PI: zeros).
     n_hidden_ : int
         Number of hidden units.
     ridge_ : float
@@ -274,10 +276,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
 
     @property
     def intercepts_(self) -> list[FloatArray]:
-        layer, biases = self._network.layer, np.zeros(self.n_hidden_)
-        if layer.has_bias:
-            biases = layer.input_weights[-1] * np.sqrt(self.n_features_in_)
-        return [biases, self._network.output_weights()[1]]
+        return [self._network.layer.biases, self._network.output_weights()[1]]
 
     @property
     def n_hidden_(self) -> int:

@@ -30,8 +30,8 @@ class ELMEnsembleClassifier(ELMBase):
         Networks trained side by side, each in a process. None is 1 unless in a joblib context; -1 is
         as many as there are cores. One network alone uses all cores by itself, so this pays off for
         many small networks.
-    n_hidden, fanout, activation, weight_range, ridge, priors, precision, batch_size, \
-            input_weights, weight_norm, min_field, image_shape, bias
+    n_hidden, fanout, activation, bias, weight_range, ridge, priors, precision, batch_size, \
+            input_weights, weight_norm, min_field, image_shape
         Of each network: see `ELMClassifier`.
     random_state : int, RandomState instance, SeedSequence or None, default=None
         Determines the input weights. With an int `s`, network i is network i of

@@ -14,9 +14,11 @@ import pytest
 from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, make_circles
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from elmlda import ELMClassifier
@@ -63,9 +65,11 @@ def test_mnist_has_the_error_counts_of_a_sweep(mnist):
     swept = run_job(job)
     random_state = np.random.SeedSequence(0, spawn_key=(3,))
     train, test = (part.inputs * np.float32(1 / 255) for part in (mnist.train, mnist.test))
-    lda = ELMClassifier(fanout=1, ridge=0.0, random_state=random_state).fit(train, mnist.train.labels)
-    pi = ELMClassifier(fanout=1, ridge=0.0, output="pi", random_state=random_state)
-    pi.fit(train, mnist.train.labels)
+    papers = {"fanout": 1, "bias": False, "ridge": 0.0, "random_state": random_state}
+    lda, pi = (
+        ELMClassifier(output=output, **papers).fit(train, mnist.train.labels)
+        for output in ("lda", "pi")
+    )
     counts = [(network.predict(test) != mnist.test.labels).sum() for network in (lda, pi)]
     # The samples were scaled before: other roundings, and with some BLAS a near tie turns on them.
     assert counts == pytest.approx([swept.lda_errors[0], swept.pi_errors[0]], abs=1)
@@ -76,7 +80,8 @@ def test_mnist_has_the_prototypes_error_counts_and_the_default_ridge_does_not_mo
     """Fan-out 1 of the reference's weights, `default_rng(0)`: 685 errors by LDA, 704 by PI."""
     train, test = (part.inputs / np.float32(255) for part in (mnist.train, mnist.test))
     for output, expected in (("lda", 685), ("pi", 704)):
-        network = ELMClassifier(fanout=1, output=output, random_state=np.random.SeedSequence(0))
+        seed = np.random.SeedSequence(0)
+        network = ELMClassifier(fanout=1, bias=False, output=output, random_state=seed)
         network.fit(train, mnist.train.labels)
         assert network.ridge_ == 1.0
         assert abs((network.predict(test) != mnist.test.labels).sum() - expected) <= 1
@@ -136,7 +141,7 @@ def test_twenty_samples_and_a_hundred_hidden_units(ridge):
 
 def test_ridge_zero_is_the_papers_and_says_what_it_needs():
     network = fit(n_hidden=4, ridge=0.0)
-    hidden = np.tanh(IRIS @ network.coefs_[0])
+    hidden = np.tanh(IRIS @ network.coefs_[0] + network.intercepts_[0])
     expected = np.linalg.lstsq(hidden, np.eye(3)[SPECIES], rcond=None)[0]
     pi = fit(n_hidden=4, ridge=0.0, output="pi")
     np.testing.assert_allclose(pi.coefs_[1], expected, rtol=1e-9)
@@ -145,6 +150,40 @@ def test_ridge_zero_is_the_papers_and_says_what_it_needs():
         pytest.raises(ValueError, match=r"150 samples, 200 hidden units\. Add ridge=1e-3\.$"),
     ):
         fit(n_hidden=200, ridge=0.0)
+
+
+# Bias
+
+
+@pytest.mark.parametrize("shift", [(0, 0), (3, 1)])
+@pytest.mark.parametrize("output", ["lda", "pi"])
+def test_circles_need_a_bias(shift, output):
+    X, y = make_circles(1000, noise=0.1, factor=0.5, random_state=1)
+    X, X_test, y, y_test = train_test_split(X + np.array(shift), y, random_state=0)
+    scores = [
+        make_pipeline(StandardScaler(), ELMClassifier(bias=bias, output=output, random_state=0))
+        .fit(X, y)
+        .score(X_test, y_test)
+        for bias in (True, False)
+    ]
+    assert scores[0] > 0.95
+    assert scores[1] < 0.7
+
+
+@pytest.mark.parametrize("scheme", ["uniform", "constrained"])
+def test_a_network_with_a_bias_survives_its_file(scheme, tmp_path):
+    network = fit(input_weights=scheme, n_hidden=20)
+    network.save(tmp_path / "network.npz", with_input_weights=True)
+    loaded = ELMClassifier.load(tmp_path / "network.npz")
+    assert loaded.get_params()["bias"] is True
+    np.testing.assert_array_equal(loaded.predict_proba(IRIS), network.predict_proba(IRIS))
+    np.testing.assert_array_equal(loaded.intercepts_[0], network.intercepts_[0])
+
+
+@pytest.mark.parametrize("bias", [None, "yes", 1])
+def test_a_bias_is_there_or_not(bias):
+    with pytest.raises(ValueError, match="expected True or False"):
+        fit(bias=bias)
 
 
 # Probabilities
@@ -213,8 +252,8 @@ def test_two_classes():
 def test_one_feature(output):
     X = IRIS[:, 2:3]
     network = fit(X, SPECIES, output=output)
-    assert network.n_hidden_ == 10
-    assert network.score(X, SPECIES) > 0.75
+    assert network.n_hidden_ == 500
+    assert network.score(X, SPECIES) > 0.9
 
 
 @pytest.mark.parametrize("kind", ["array", "object", "list", "series", "categorical"])
@@ -375,7 +414,8 @@ def test_fitted_attributes():
     network = fit(n_hidden=20, ridge="auto")
     assert [weights.shape for weights in network.coefs_] == [(4, 20), (20, 3)]
     assert [constants.shape for constants in network.intercepts_] == [(20,), (3,)]
-    scores = np.tanh(IRIS @ network.coefs_[0]) @ network.coefs_[1] + network.intercepts_[1]
+    hidden = np.tanh(IRIS @ network.coefs_[0] + network.intercepts_[0])
+    scores = hidden @ network.coefs_[1] + network.intercepts_[1]
     found = network.decision_function(IRIS)
     np.testing.assert_allclose(found, log_softmax(scores, axis=1), rtol=1e-8, atol=1e-8)
     assert network.class_count_.tolist() == [50, 50, 50]
@@ -392,7 +432,11 @@ def test_random_state():
     assert (first != other).all()
     np.testing.assert_array_equal(fit(random_state=np.int64(3)).coefs_[0], first)
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
-    np.testing.assert_array_equal(first, by_hand.uniform(-0.5, 0.5, (40, 4)).T)
+    np.testing.assert_array_equal(first, by_hand.uniform(-0.5, 0.5, (500, 5)).T[:4])
+    papers = fit(bias=False, fanout=10, random_state=3)
+    by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
+    np.testing.assert_array_equal(papers.coefs_[0], by_hand.uniform(-0.5, 0.5, (40, 4)).T)
+    assert not papers.intercepts_[0].any()
     state = np.random.RandomState(0)
     one, two = (fit(random_state=state).coefs_[0] for _ in range(2))
     assert (one != two).all()
@@ -462,7 +506,7 @@ def test_streaming_solves_only_when_asked(monkeypatch):
     assert not solved
     network.predict(IRIS)
     network.predict_proba(IRIS)
-    assert network.coefs_[1].shape == (40, 3)
+    assert network.coefs_[1].shape == (500, 3)
     assert len(solved) == 1
     network.partial_fit(IRIS, SPECIES)
     network.predict(IRIS)
@@ -627,7 +671,8 @@ def test_save_that_cannot_be(tmp_path):
 
 
 def test_in_a_grid_search_and_in_processes():
-    search = GridSearchCV(ELMClassifier(random_state=0), {"fanout": [1, 10]}, cv=3, n_jobs=2)
+    network = ELMClassifier(bias=False, random_state=0)
+    search = GridSearchCV(network, {"fanout": [1, 10]}, cv=3, n_jobs=2)
     search.fit(DIGITS[:500], NUMBERS[:500])
     assert search.best_params_ == {"fanout": 10}
     assert cross_val_score(search.best_estimator_, DIGITS, NUMBERS, cv=2).mean() > 0.9
