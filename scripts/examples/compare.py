@@ -16,7 +16,7 @@ classifiers = {
     "LogisticRegression()": LogisticRegression(max_iter=1000),
     "MLPClassifier()": MLPClassifier(max_iter=500, random_state=0),
     "ELMClassifier()": ELMClassifier(random_state=0),
-    "ELMClassifier(ridge='auto')": ELMClassifier(ridge="auto", random_state=0),
+    "ELMClassifier(ridge=1)": ELMClassifier(ridge=1.0, random_state=0),
     "ELMEnsembleClassifier()": ELMEnsembleClassifier(random_state=0),
 }
 folds = StratifiedKFold(3, shuffle=True, random_state=0)

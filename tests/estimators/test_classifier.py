@@ -81,9 +81,10 @@ def test_mnist_has_the_prototypes_error_counts_and_the_default_ridge_does_not_mo
     train, test = (part.inputs / np.float32(255) for part in (mnist.train, mnist.test))
     for output, expected in (("lda", 685), ("pi", 704)):
         seed = np.random.SeedSequence(0)
-        network = ELMClassifier(fanout=1, bias=False, output=output, random_state=seed)
+        network = ELMClassifier(
+            fanout=1, bias=False, ridge=DEFAULT_RIDGE, output=output, random_state=seed
+        )
         network.fit(train, mnist.train.labels)
-        assert network.ridge_ == 1.0
         assert abs((network.predict(test) != mnist.test.labels).sum() - expected) <= 1
 
 
@@ -178,6 +179,12 @@ def test_a_network_with_a_bias_survives_its_file(scheme, tmp_path):
     assert loaded.get_params()["bias"] is True
     np.testing.assert_array_equal(loaded.predict_proba(IRIS), network.predict_proba(IRIS))
     np.testing.assert_array_equal(loaded.intercepts_[0], network.intercepts_[0])
+
+
+@pytest.mark.parametrize("n_hidden", [1000, 1001])
+def test_the_ridge_is_chosen_by_cross_validation_in_small_networks(n_hidden):
+    network, auto = fit(n_hidden=n_hidden), fit(n_hidden=n_hidden, ridge="auto")
+    assert network.ridge_ == (auto.ridge_ if n_hidden == 1000 else DEFAULT_RIDGE)
 
 
 @pytest.mark.parametrize("bias", [None, "yes", 1])
@@ -379,7 +386,6 @@ def test_one_class_is_refused():
         ({"weight_range": "wide"}, "weight_range is 'wide'"),
         ({"ridge": -1}, "ridge is -1"),
         ({"ridge": "large"}, "ridge is 'large': expected a number or 'auto'"),
-        ({"ridge": None}, "ridge is None"),
         ({"priors": "equal"}, "priors is 'equal'"),
         ({"priors": [0.5, 0.5]}, "expected 3 numbers above zero"),
         ({"priors": [0.5, 0.5, 0]}, "expected 3 numbers above zero"),
@@ -483,13 +489,13 @@ def test_any_split_gives_the_network_of_fit(splits, params):
 
 
 def test_a_split_of_a_network_in_mixed_precision():
-    found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS)
-    expected = fit(DIGITS, NUMBERS)
+    found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS, ridge=1.0)
+    expected = fit(DIGITS, NUMBERS, ridge=1.0)
     assert found.precision_ == expected.precision_ == "mixed"
     np.testing.assert_array_equal(found.predict(DIGITS), expected.predict(DIGITS))
     np.testing.assert_allclose(found.predict_proba(DIGITS), expected.predict_proba(DIGITS), atol=5e-3)
     exact, streamed = (
-        network(DIGITS, NUMBERS, precision="double")
+        network(DIGITS, NUMBERS, ridge=1.0, precision="double")
         for network in (
             fit,
             lambda *data, **params: stream(np.split(np.arange(1797), [5, 900]), *data, **params),
