@@ -37,8 +37,6 @@ SETTINGS = ("activation", "bias", "input_weights", "weight_norm", "min_field", "
 """Parameters that are settings of the network by the same name."""
 FEWEST_HIDDEN, USUAL_FANOUT = 500, 10
 """Hidden units unless given: 10 for each feature, but no fewer than 500."""
-FEW_HIDDEN = 1000
-"""Up to this size generalised cross-validation, which then takes little time, chooses the ridge."""
 PAPER_RANGE = 0.5
 MOST_HIDDEN = 10**8
 """Far more hidden units than any memory holds: their squares are still numbers."""
@@ -70,7 +68,7 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
     activation: str = "tanh"
     bias: bool = True
     weight_range: float | None = None
-    ridge: float | str | None = None
+    ridge: float | str = DEFAULT_RIDGE
     priors: ArrayLike | str | None = None
     precision: str = "mixed"
     batch_size: int = DEFAULT_CHUNK
@@ -134,9 +132,6 @@ class ELMBase(FittedModel, ClassifierMixin, BaseEstimator, ABC):
         return int(rows), int(columns)
 
     def _ridge(self) -> float | None:
-        if self.ridge is None:
-            few = self._count_hidden(self.n_features_in_) <= FEW_HIDDEN
-            return None if few else DEFAULT_RIDGE
         if isinstance(self.ridge, str) and self.ridge == "auto":
             return None
         if not isinstance(self.ridge, Real):

@@ -53,12 +53,12 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
         Uniform input weights are in ± this. None: 1 / √n_features, which suits features that are
         standardised or between 0 and 1 (see `sklearn.preprocessing`); without a bias 0.5, the paper's.
         The bias is in ± weight_range · √n_features.
-    ridge : float or "auto", default=None
-        Tikhonov's λ, added to the diagonal of the hidden outputs' Gram matrix. "auto" chooses it by
-        generalised cross-validation from one eigendecomposition of the Gram matrix; the formula is in
-        `elmlda.core.ridge`. None: "auto" up to 1,000 hidden units, 1.0 beyond, where the
-        eigendecomposition takes long and samples are many. 0.0 is the paper's; it needs more samples
-        than hidden units.
+    ridge : float or "auto", default=1.0
+        Tikhonov's λ, added to the diagonal of the hidden outputs' Gram matrix. 0.0 is the paper's; it
+        needs more samples than hidden units. The default suits standardised features. "auto" chooses
+        λ by generalised cross-validation from one eigendecomposition of the Gram matrix (the formula
+        is in `elmlda.core.ridge`): up to a thousand hidden units it takes little time, and it serves
+        features of any scale, such as pixels between 0 and 1.
     priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default=None
         Prior probabilities of the classes, for LDA. None is "uniform", as in the paper;
         "frequencies" are those of the training data (what scikit-learn's LDA does by default).

@@ -11,12 +11,12 @@ from elmlda import ELMClassifier, ELMEnsembleClassifier
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0, stratify=y)
 
-network = ELMClassifier(random_state=0)
+network = ELMClassifier(ridge="auto", random_state=0)
 classifiers = {
     "one network": network,
     "calibrated, sigmoid": CalibratedClassifierCV(network, method="sigmoid"),
     "calibrated, isotonic": CalibratedClassifierCV(network, method="isotonic"),
-    "ten networks": ELMEnsembleClassifier(random_state=0),
+    "ten networks": ELMEnsembleClassifier(ridge="auto", random_state=0),
 }
 for name, classifier in classifiers.items():
     posteriors = classifier.fit(X_train, y_train).predict_proba(X_test)

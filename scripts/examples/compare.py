@@ -16,11 +16,11 @@ classifiers = {
     "LogisticRegression()": LogisticRegression(max_iter=1000),
     "MLPClassifier()": MLPClassifier(max_iter=500, random_state=0),
     "ELMClassifier()": ELMClassifier(random_state=0),
-    "ELMClassifier(ridge=1)": ELMClassifier(ridge=1.0, random_state=0),
-    "ELMEnsembleClassifier()": ELMEnsembleClassifier(random_state=0),
+    "ELMClassifier(ridge='auto')": ELMClassifier(ridge="auto", random_state=0),
+    "ELMEnsembleClassifier(ridge='auto')": ELMEnsembleClassifier(ridge="auto", random_state=0),
 }
 folds = StratifiedKFold(3, shuffle=True, random_state=0)
-print(f"{'3-fold cross-validation':28} errors, %  log-loss  seconds to fit")
+print(f"{'3-fold cross-validation':36} errors, %  log-loss  seconds to fit")
 for name, classifier in classifiers.items():
     errors, losses, seconds = [], [], []
     for train, test in folds.split(X, y):
@@ -30,4 +30,4 @@ for name, classifier in classifiers.items():
         errors.append(100 - 100 * classifier.score(X[test], y[test]))
         losses.append(log_loss(y[test], classifier.predict_proba(X[test])))
     mean_error, mean_loss, mean_seconds = (sum(v) / len(v) for v in (errors, losses, seconds))
-    print(f"{name:28} {mean_error:9.2f}  {mean_loss:8.3f}  {mean_seconds:14.2f}")
+    print(f"{name:36} {mean_error:9.2f}  {mean_loss:8.3f}  {mean_seconds:14.2f}")
