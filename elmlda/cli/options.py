@@ -109,9 +109,16 @@ unit_options = together(
     ),
     network(
         "--min-field",
-        "Side of the smallest receptive field in pixels, for receptive-field weights.",
+        "Number of pixels of the smallest receptive field, for receptive-field weights.",
         COUNT,
         10,
+    ),
+    flag(
+        "--bias/--no-bias",
+        "Whether each hidden unit has a random bias; the paper's have none.",
+        default=False,
+        show_default=True,
+        group=NETWORK,
     ),
 )
 scheme_option = network(

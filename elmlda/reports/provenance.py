@@ -10,7 +10,7 @@ from elmlda.reports.records import RunRecords
 from elmlda.reports.subjects.designs import find_independent
 from elmlda.text import printable
 
-FIXED_BY_PAPER = {"weight_range": 0.5, "ridge": 0.0, "priors": "uniform"}
+FIXED_BY_PAPER = {"weight_range": 0.5, "ridge": 0.0, "priors": "uniform", "bias": False}
 """Settings that the paper states; activation and input scale it leaves open."""
 LONGEST_SETTING = 200
 

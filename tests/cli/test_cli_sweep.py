@@ -487,3 +487,15 @@ def test_memory_that_runs_out_is_said_in_one_line(refusal, clouds, monkeypatch):
     monkeypatch.setattr(train, "accumulate_statistics", fail)
     message = refusal("sweep", "--data-dir", clouds, "--fanout", "1", "--repeats", "1", "--quiet")
     assert message.startswith("the memory is not enough: Unable to allocate 9.00 GiB. Use fewer hidden")
+
+
+def test_a_bias_makes_another_run(invoke, small, tmp_path):
+    *words, _ = small
+    for name, more in (("without", []), ("with", ["--bias"])):
+        assert invoke(*words, name, *more).exit_code == 0
+    without, with_bias = (rows(tmp_path / name) for name in ("without", "with"))
+    assert without != with_bias
+    assert [row["n_hidden"] for row in without] == [row["n_hidden"] for row in with_bias]
+    assert json.loads((tmp_path / "with" / "manifest.json").read_text())["run"]["bias"] is True
+    assert "bias" in invoke(*words, "with").stderr
+    assert rows(tmp_path / "with") == with_bias
