@@ -27,7 +27,7 @@ from scipy.linalg import eigh
 
 from elmlda.core.arrays import FloatArray
 from elmlda.core.factor import rounding_tolerance
-from elmlda.core.solve import SMALLER, LostPrecisionError, require_finite_gram
+from elmlda.core.solve import LostPrecisionError, require_finite_gram
 from elmlda.core.statistics import Statistics
 from elmlda.errors import ElmldaValueError
 
@@ -58,7 +58,7 @@ class Spectrum:
         if _largest_square_sum(statistics) > LARGEST:
             raise ElmldaValueError(
                 f"hidden outputs have square sums above {LARGEST:g}, which no ridge fits.",
-                SMALLER,
+                "Use a smaller {weight_range} or smaller inputs.",
                 weight_range=None,
             )
         values, vectors = eigh(statistics.gram.astype(np.float64), lower=True, overwrite_a=True)

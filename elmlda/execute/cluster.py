@@ -294,5 +294,8 @@ def _silent_log() -> Iterator[None]:
 
 def _explain_end(fact: str) -> ElmldaError:
     """Why a run ends before all its networks are trained, and how to go on with it."""
-    safe = "What was recorded is safe: the same command goes on from there, with or without {cluster}."
-    return ElmldaError(fact, safe, cluster=None)
+    return ElmldaError(
+        fact,
+        "What was recorded is safe: the same command goes on from there, with or without {cluster}.",
+        cluster=None,
+    )

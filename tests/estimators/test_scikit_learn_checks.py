@@ -20,7 +20,7 @@ def expected_to_fail(estimator):
     [
         ELMClassifier(),
         ELMClassifier(output="pi"),
-        ELMClassifier(fanout=10, ridge="auto", priors="frequencies"),
+        ELMClassifier(fanout=10, weight_range=0.5, ridge="auto", priors="frequencies"),
         MIXED,
         ELMClassifier(n_hidden=600, activation="relu", batch_size=3, precision="double"),
         ELMEnsembleClassifier(n_estimators=2),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, make_circles
 from sklearn.metrics import log_loss
@@ -43,7 +44,7 @@ def test_scores_are_log_posteriors():
 def test_calibration_is_no_worse_than_none(method):
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0, stratify=y)
-    network = ELMClassifier(random_state=0)
+    network = ELMClassifier(ridge="auto", random_state=0)
     plain = network.fit(X_train, y_train)
     try:
         calibrated = CalibratedClassifierCV(network, method=method, cv=5).fit(X_train, y_train)
@@ -93,8 +94,9 @@ def test_ones_are_no_weights_and_a_class_without_weight_is_none():
 
 def test_weights_that_sum_to_less_than_the_units():
     """The rank of the hidden outputs is bounded by the number of samples, not by their weights."""
-    small = ELMClassifier(20, ridge=0.0, random_state=0).fit(IRIS, SPECIES, np.full(150, 1 / 150))
-    plain = ELMClassifier(20, ridge=0.0, random_state=0).fit(IRIS, SPECIES)
+    network = ELMClassifier(20, bias=False, ridge=0.0, random_state=0)
+    small = clone(network).fit(IRIS, SPECIES, np.full(150, 1 / 150))
+    plain = network.fit(IRIS, SPECIES)
     np.testing.assert_allclose(small.predict_proba(IRIS), plain.predict_proba(IRIS), atol=1e-6)
 
 

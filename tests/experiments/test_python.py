@@ -1,9 +1,7 @@
 """Experiments from Python: the same words, records and refusals as on the command line."""
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -143,20 +141,6 @@ def test_progress_is_a_bar_on_stderr_and_silence_is_the_default(clouds, tmp_path
     assert capsys.readouterr() == ("", "")
     sweep.run(tmp_path / "loud", progress=True)
     assert "2 of 2 networks" in capsys.readouterr().err
-
-
-def test_the_readmes_lines_run_when_pasted(tmp_path):
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"### From Python\n\n```python\n(.*?)```", readme, re.DOTALL)
-    short = (
-        lines.replace("range(1, 4)", "(1,)")
-        .replace("repeats=5", "repeats=1")
-        .replace("jobs=2", "jobs=1")
-    )
-    done = subprocess.run([sys.executable, "-c", short], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "to be trained  1 networks" in done.stdout
-    assert (tmp_path / "results/mine/report.html").exists()
 
 
 def test_a_report_from_python(clouds, tmp_path):
