@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -87,7 +88,10 @@ def together(*options: Callable[[Function], Function]) -> Callable[[Function], F
 
 
 def spell_command(ctx: click.Context) -> str:
-    """The command as it was given, its options spelt in full, those of a config file written out."""
+    """The command as it was given, its options spelt in full, those of a config file written out.
+
+    Of an absolute path only the name is kept: on another machine the rest would mean nothing.
+    """
     words = ["elmlda", str(ctx.info_name)]
     for param in ctx.command.params:
         name = str(param.name)
@@ -107,5 +111,6 @@ def _spell_option(param: click.Parameter, value: Any) -> list[str]:
 
 def _spell(value: Any) -> str:
     if not isinstance(value, tuple):
-        return str(value)
+        text = str(value)
+        return Path(text).name if Path(text).is_absolute() else text
     return format_ranges(value) if isinstance(value[0], int) else ",".join(map(str, value))

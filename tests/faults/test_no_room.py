@@ -167,7 +167,7 @@ def test_no_room_for_the_report(reported, options, n_bytes, file):
     """What was there before is still there, and the records are untouched."""
     before = {path: path.read_bytes() for path in reported.rglob("*") if path.is_file()}
     message = refused(with_room(n_bytes, [ELMLDA, "report", str(reported), *options]))
-    assert ": cannot be written: File too large. The records are as they were: " in message
+    assert ": cannot be written: File too large. The records are unchanged: " in message
     assert message.startswith(f"{reported}/")
     assert message.partition(": ")[0].endswith(file.rpartition(".")[2])
     assert {path: path.read_bytes() for path in reported.rglob("*") if path.is_file()} == before
