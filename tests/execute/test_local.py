@@ -170,17 +170,6 @@ def test_too_few_handles_for_so_many_processes():
     assert (stdout.count("\n"), stderr, parent.returncode) == (1, "", 0)
 
 
-def test_the_resource_tracker_is_killed():
-    """Python starts another; no process is left behind."""
-    with session() as parent:
-        assert parent.stdout.readline() == "0.0\n"
-        (tracker,) = set(alive_in_session(parent.pid)) - {parent.pid, *workers_in_session(parent.pid)}
-        os.kill(tracker, signal.SIGKILL)
-        parent.send_signal(signal.SIGTERM)
-        parent.wait(60)
-        wait_until(lambda: alive_in_session(parent.pid) == [])
-
-
 def test_parts_that_are_missing_are_not_made_up():
     assert _merge_tree([(2, "c"), (0, "a"), (1, "b")], 3, str.__add__) == "abc"
     with pytest.raises(ValueError, match="fewer than 3 parts"):

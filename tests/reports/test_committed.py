@@ -14,8 +14,14 @@ DRAWN_WITH = "3.11"
 """matplotlib's version that drew the committed figures: others place text a little differently."""
 
 
+FOLDERS = find_folders(ROOT / "results")
+QUICK = [ROOT / "results" / name for name in ("mnist", "compare", "compare/iris", "choices", "shaped")]
+
+
 @pytest.mark.parametrize(
-    "folder", find_folders(ROOT / "results"), ids=lambda path: str(path.relative_to(ROOT))
+    "folder",
+    [*QUICK, *(pytest.param(path, marks=pytest.mark.slow) for path in FOLDERS if path not in QUICK)],
+    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_the_committed_report_is_made_again(folder):
     made = make_report(folder)
