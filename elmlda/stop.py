@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
@@ -34,9 +35,16 @@ class Stopped(BaseException):
         """End without clean-up: a thread may be inside BLAS, and exit would wait for it."""
         try:
             self._close()
+            _release_semaphores()
             os.write(2, f"Stopped. {self._advice}\n".encode())
         finally:
             os._exit(self._exit_code)
+
+
+def _release_semaphores() -> None:
+    """Remove those of worker processes, or Python's resource tracker warns of each that is left."""
+    if "multiprocessing.util" in sys.modules:
+        sys.modules["multiprocessing.util"]._run_finalizers(0)
 
 
 def listen(situation: Situation = _at_start) -> None:

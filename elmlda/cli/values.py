@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -21,14 +22,15 @@ Param: TypeAlias = click.Parameter | None
 Context: TypeAlias = click.Context | None
 
 
-class Value(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class Value(click.ParamType, ABC):  # type: ignore[type-arg,unused-ignore]
     """A kind of value: `read` makes it from text, and raises a ValueError if it can't."""
 
     name = "value"
     example = ""
 
+    @abstractmethod
     def read(self, text: str) -> Any:
-        raise NotImplementedError
+        """The value, from its text."""
 
     def convert(self, value: Any, param: Param, ctx: Context) -> Any:
         if isinstance(value, list | tuple):  # a default, or a configuration file's
