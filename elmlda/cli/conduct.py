@@ -102,7 +102,7 @@ def describe_start(outlook: Outlook) -> str:
 
     folder, share = outlook.spec.folder, outlook.spec.share
     if not outlook.n_networks:
-        return f"{folder}: all {outlook.n_recorded:,} records are there, no network to train."
+        return f"{folder}: {outlook.n_recorded:,} records are there, no network to train."
     networks = "1 network" if outlook.n_networks == 1 else f"{outlook.n_networks:,} networks"
     where = " for each worker" if share.cluster else ""
     return (
