@@ -1,0 +1,123 @@
+"""The parameters of one network and of an ensemble, and the recipe that they make."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.estimators.validation import RandomState, require_number
+from elmlda.networks.model import Recipe
+from elmlda.networks.steps import resolve_priors
+from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, PRIORS_TOLERANCE, NetworkSettings
+
+SETTINGS = ("activation", "bias", "input_weights", "weight_norm", "min_field", "precision")
+"""Parameters that are settings of the network by the same name."""
+FEWEST_HIDDEN, USUAL_FANOUT = 500, 10
+"""Hidden units unless given: 10 for each feature, but no fewer than 500."""
+PAPER_RANGE = 0.5
+MOST_HIDDEN = 10**8
+"""Far more hidden units than any memory holds: their squares are still numbers."""
+
+
+# A dataclass, since scikit-learn reads the parameters from the signature of __init__.
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkParameters(BaseEstimator):
+    """Parameters that describe a network; `ELMClassifier` documents them."""
+
+    n_hidden: int | None = None
+    fanout: float | None = None
+    activation: str = "tanh"
+    bias: bool = True
+    weight_range: float | None = None
+    ridge: float | str = DEFAULT_RIDGE
+    priors: ArrayLike | str | None = None
+    precision: str = "mixed"
+    batch_size: int = DEFAULT_CHUNK
+    input_weights: str = "uniform"
+    weight_norm: float = 2.0
+    min_field: int = 10
+    image_shape: tuple[int, int] | None = None
+    random_state: RandomState = None
+
+    def _require_parameters(self) -> None:
+        """Refuse parameters that no network can have, beyond what `_recipe` and `_priors` refuse."""
+        if not isinstance(self.bias, bool | np.bool_):
+            raise ValueError(f"bias is {self.bias!r}: expected True or False.")
+        require_number("batch_size", self.batch_size, Integral, 1)
+
+    def _recipe(self, seed: np.random.SeedSequence) -> Recipe:
+        n_inputs = self.n_features_in_
+        require_number("weight_norm", self.weight_norm, Real, 0)
+        require_number("min_field", self.min_field, Integral, 1)
+        chosen = {name: as_plain(getattr(self, name)) for name in SETTINGS}
+        weight_range = self._weight_range(n_inputs)
+        settings = NetworkSettings(**chosen, weight_range=weight_range, ridge=self._ridge() or 0.0)
+        shape = self._image_shape(settings)
+        return Recipe(seed, n_inputs, self._count_hidden(n_inputs), settings, shape)
+
+    def _count_hidden(self, n_inputs: int) -> int:
+        if self.n_hidden is not None:
+            require_number("n_hidden", self.n_hidden, Integral, 1, MOST_HIDDEN)
+            return int(self.n_hidden)
+        if self.fanout is None:
+            return max(FEWEST_HIDDEN, USUAL_FANOUT * n_inputs)
+        require_number("fanout", self.fanout, Real, 0, MOST_HIDDEN / n_inputs)
+        return max(1, round(self.fanout * n_inputs))
+
+    def _weight_range(self, n_inputs: int) -> float:
+        if self.weight_range is None:
+            return 1 / math.sqrt(n_inputs) if self.bias else PAPER_RANGE
+        require_number("weight_range", self.weight_range, Real, 0)
+        return float(self.weight_range)
+
+    def _image_shape(self, settings: NetworkSettings) -> tuple[int, int] | None:
+        if not settings.has_fields:
+            return None
+        if self.image_shape is None:
+            raise ValueError(
+                f"input_weights={self.input_weights!r} needs image_shape: rows and columns of a sample."
+            )
+        rows, columns = self.image_shape
+        for size in (rows, columns):
+            require_number("image_shape", size, Integral, 1)
+        return int(rows), int(columns)
+
+    def _ridge(self) -> float | None:
+        if isinstance(self.ridge, str) and self.ridge == "auto":
+            return None
+        if not isinstance(self.ridge, Real):
+            raise ValueError(f"ridge is {self.ridge!r}: expected a number or 'auto'.")
+        return float(self.ridge)
+
+    def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:
+        if self.priors is None or isinstance(self.priors, str):
+            if self.priors not in (None, "uniform", "frequencies"):
+                raise ValueError(
+                    f"priors is {self.priors!r}: expected None, 'uniform', 'frequencies' or an array."
+                )
+            return resolve_priors(self.priors or "uniform", class_counts)
+        priors = np.asarray(self.priors, np.float64)
+        if priors.shape != class_counts.shape or not (np.isfinite(priors) & (priors > 0)).all():
+            raise ValueError(
+                f"priors is {self.priors!r}: expected {len(class_counts)} numbers above zero, "
+                "one for each class."
+            )
+        with np.errstate(over="ignore"):
+            total = priors.sum()
+        if not abs(total - 1) <= PRIORS_TOLERANCE:
+            raise ValueError(f"priors is {self.priors!r}: the sum is {total:g}, expected 1.")
+        return np.asarray(priors / total)
+
+
+def as_plain(value: Any) -> Any:
+    """A parameter as JSON has it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
