@@ -253,7 +253,7 @@ def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
     n_samples = counts.sum()
     require_every_class(pi.class_counts)
     for size, rank, explained in zip(pi.sizes, pi.ranks, pi.explained, strict=True):
-        _check_covariance(size, rank, explained, counts)
+        _check_covariance(size, rank, explained, pi.class_counts)
     maps = n_samples * np.linalg.inv(np.diag(counts) - pi.explained)
     distances = np.einsum("snm,smn->sn", pi.explained, maps) / counts
     return LdaOutputs(maps, np.log(priors) - distances / 2)
@@ -266,21 +266,24 @@ def require_every_class(class_counts: IntArray | FloatArray) -> None:
         raise ElmldaValueError(f"no training sample of class {empty}: LDA needs every class's mean.")
 
 
-def _check_covariance(size: int, rank: int, explained: FloatArray, counts: FloatArray) -> None:
+def _check_covariance(
+    size: int, rank: int, explained: FloatArray, counts: IntArray | FloatArray
+) -> None:
     """Σ is singular where G is, and where D - Q is: the units express a target, or a constant."""
-    n_samples = int(counts.sum())
+    is_weighted = counts.dtype.kind == "f"
     unfitted = np.eye(len(counts)) - explained / np.sqrt(np.outer(counts, counts))
     if rank == size and np.linalg.eigvalsh(unfitted)[0] > 1e-9:
         return
-    if size >= n_samples:
+    if not is_weighted and size >= counts.sum():
         raise SingularCovarianceError(
             "LDA needs more training samples than hidden units or a ridge: "
-            f"{n_samples} samples, {size} hidden units.",
+            f"{counts.sum()} samples, {size} hidden units.",
             "Add {ridge}.",
             ridge="1e-3",
         )
     if rank < size:
-        cause = f"{size} hidden units have rank {rank} (dead or repeated units)"
+        few = ", or too few samples" if is_weighted else ""
+        cause = f"{size} hidden units have rank {rank} (dead or repeated units{few})"
     else:
         cause = f"some combination of {size} hidden units is the same for all samples of a class"
     raise SingularCovarianceError(

@@ -64,7 +64,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
         "frequencies" are those of the training data (what scikit-learn's LDA does by default).
     precision : {"mixed", "double"}, default="mixed"
         "mixed": float32 up to the Gram matrix, float64 from there, and all in float64 where that is
-        not enough, or the network has no more than 512 hidden units. "double": all float64.
+        not enough, or the network has no more than 1,024 hidden units. "double": all float64.
     batch_size : int, default=4000
         Samples whose hidden outputs are held at a time; no matter for the result.
     input_weights : {"uniform", "constrained", "receptive-field", "receptive-field-constrained"}, \
@@ -164,8 +164,9 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
 
         A batch is added to sums; the output weights are solved for when they are next needed, by a
         prediction or by one of the attributes. Streaming many batches costs no more than `fit`, and
-        training goes on after `fit`, too. The order of the batches does not matter, beyond rounding:
-        float32's in a network in mixed precision, float64's in others.
+        training goes on after `fit`, too. However the samples are split into batches, the weights
+        differ from those of `fit` by rounding alone: float64's, or float32's if `precision_` is
+        "mixed".
 
         Parameters
         ----------

@@ -28,9 +28,9 @@ from elmlda.networks.steps import HIDDEN_DTYPES, add_samples, score_samples
 from elmlda.networks.train import in_enough_precision
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
 
-FEW_HIDDEN = 512
-"""Networks up to this size are computed in float64 throughout: it takes no time that anyone notices,
-and no ridge is so small that they would have to be computed again."""
+FEW_HIDDEN = 1024
+"""Networks up to this size are computed in float64 throughout: it takes a second or two at most, and
+batches and sample weights give the network of all samples to within float64's rounding."""
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,11 @@ def _read_network(
         layer = recipe.layer_of(arrays["input_weights"][index].T)
     else:
         layer = recipe.draw_layer()
-    if _checksum(layer.input_weights) != about["input_weights_sha256"]:
+    expected = about["input_weights_sha256"]
+    if _checksum(layer.input_weights) != expected:
+        # Earlier versions rounded those of 513 to 1,024 hidden units to float32.
+        layer = recipe.layer_of(layer.input_weights.astype(np.float32))
+    if _checksum(layer.input_weights) != expected:
         raise ElmldaError(
             f"{path}: numpy {np.__version__} does not draw the input weights that {numpy_version} "
             "drew from the same seed. Read it there and save it with its input weights."

@@ -43,6 +43,8 @@ from elmlda.settings import (
 IRIS, SPECIES = load_iris(return_X_y=True)
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS = DIGITS / 16
+MIXED = model.FEW_HIDDEN + 1
+"""Hidden units of the smallest network in mixed precision."""
 
 
 def fit(X=IRIS, y=SPECIES, **params):
@@ -349,11 +351,11 @@ def test_constant_features(value, output, ridge):
 
 def test_features_too_large_for_float32():
     X = IRIS * 1e37
-    assert 0.3 < fit(X, n_hidden=600).score(X, SPECIES) <= 1
+    assert 0.3 < fit(X, n_hidden=MIXED).score(X, SPECIES) <= 1
     with pytest.raises(
         ValueError, match=r"too large for float64\. Use a smaller weight_range or smaller inputs\.$"
     ):
-        fit(IRIS * 1e160, n_hidden=600, activation="relu")
+        fit(IRIS * 1e160, n_hidden=MIXED, activation="relu")
 
 
 def test_one_class_is_refused():
@@ -484,18 +486,16 @@ def test_any_split_gives_the_network_of_fit(splits, params):
 
 
 def test_a_split_of_a_network_in_mixed_precision():
-    found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS, ridge=1.0)
-    expected = fit(DIGITS, NUMBERS, ridge=1.0)
+    found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS, n_hidden=MIXED)
+    expected = fit(DIGITS, NUMBERS, n_hidden=MIXED)
     assert found.precision_ == expected.precision_ == "mixed"
     np.testing.assert_array_equal(found.predict(DIGITS), expected.predict(DIGITS))
     np.testing.assert_allclose(found.predict_proba(DIGITS), expected.predict_proba(DIGITS), atol=5e-3)
-    exact, streamed = (
-        network(DIGITS, NUMBERS, ridge=1.0, precision="double")
-        for network in (
-            fit,
-            lambda *data, **params: stream(np.split(np.arange(1797), [5, 900]), *data, **params),
-        )
-    )
+
+
+def test_a_split_of_a_network_in_double_precision():
+    exact, streamed = fit(DIGITS, NUMBERS), stream(np.split(np.arange(1797), [5, 900]), DIGITS, NUMBERS)
+    assert exact.precision_ == "double"
     np.testing.assert_allclose(streamed.coefs_[1], exact.coefs_[1], rtol=1e-6)
 
 
@@ -563,7 +563,7 @@ def test_training_goes_on_after_fit():
 
 
 def test_a_stream_in_mixed_precision_that_is_not_enough_says_so():
-    params = {"n_hidden": 600, "ridge": 1e-4, "random_state": 0}
+    params = {"n_hidden": MIXED, "ridge": 1e-4, "random_state": 0}
     network = ELMClassifier(**params).partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
     with pytest.raises(ValueError, match=r"float32's rounding\. Use precision='double'\."):
         network.predict(IRIS)

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import elmlda
 from elmlda import ELMClassifier, ELMEnsembleClassifier
+from elmlda.networks.model import FEW_HIDDEN
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, len(IRIS))
@@ -22,7 +23,7 @@ PARAMS = [
     {"output": "pi"},
     {"ridge": "auto"},
     {"priors": "frequencies"},
-    {"n_hidden": 600, "ridge": 10.0},
+    {"n_hidden": FEW_HIDDEN + 1, "ridge": 10.0},
     {"bias": True, "batch_size": 7},
 ]
 
@@ -98,6 +99,14 @@ def test_weights_that_sum_to_less_than_the_units():
     small = clone(network).fit(IRIS, SPECIES, np.full(150, 1 / 150))
     plain = network.fit(IRIS, SPECIES)
     np.testing.assert_allclose(small.predict_proba(IRIS), plain.predict_proba(IRIS), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:160 hidden units:elmlda.core.solve.RankWarning")
+def test_a_singular_covariance_of_weighted_samples():
+    """Their weights say nothing of their number."""
+    X = np.column_stack([IRIS, IRIS[:, 0]])
+    with pytest.raises(ValueError, match=r"160 hidden units have rank \d+ .* or too few samples\)"):
+        ELMClassifier(160, ridge=0.0, random_state=0).fit(X, SPECIES, np.full(150, 1e-3))
 
 
 def test_weights_of_an_ensemble():

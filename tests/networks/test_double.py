@@ -75,7 +75,7 @@ def test_it_is_trained_in_double(dataset, train):
 def test_double_that_does_not_fit_is_refused(dataset, train, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
     monkeypatch.setattr(memory, "held_memory", lambda: 0)
-    with pytest.raises(ElmldaError, match=r"^float32 is not enough for \d+ hidden units here, and in"):
+    with pytest.raises(ElmldaError, match=r"^float32 is not enough for [\d,]+ hidden units here, and"):
         train(dataset)
 
 

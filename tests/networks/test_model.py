@@ -127,14 +127,14 @@ def test_ensembles_combine_posteriors(make_dataset, combine):
 
 def test_a_network_that_does_not_fit_is_refused_before_it_is_drawn(make_dataset, monkeypatch):
     dataset = make_dataset()
-    monkeypatch.setattr(model, "available_memory", lambda: 12 * 600**2)
+    monkeypatch.setattr(model, "available_memory", lambda: 12 * 1100**2)
     monkeypatch.setattr(Recipe, "draw_layer", lambda recipe: pytest.fail("it was drawn"))
     with pytest.raises(
-        TooLargeError, match=r"^601 hidden units need 0\.00 GB .* At most 600 would fit"
+        TooLargeError, match=r"^1,101 hidden units need 0\.01 GB .* At most 1,100 would fit"
     ):
-        Trainer(recipe_of(dataset, 601), 3)
+        Trainer(recipe_of(dataset, 1101), 3)
     monkeypatch.undo()
-    monkeypatch.setattr(model, "available_memory", lambda: 12 * 600**2)
-    Trainer(recipe_of(dataset, 600), 3)
+    monkeypatch.setattr(model, "available_memory", lambda: 12 * 1100**2)
+    Trainer(recipe_of(dataset, 1100), 3)
     monkeypatch.setattr(model, "available_memory", lambda: None)
-    Trainer(recipe_of(dataset, 601), 3)
+    Trainer(recipe_of(dataset, 1101), 3)

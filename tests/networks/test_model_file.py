@@ -9,6 +9,7 @@ import pytest
 from refusals import refusal_of_file
 
 from elmlda.errors import ElmldaError
+from elmlda.networks import model as model_module
 from elmlda.networks import model_file
 from elmlda.networks.model import Model, Recipe, train_network
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
@@ -74,6 +75,17 @@ def test_what_was_written_is_read(make_model, inputs, tmp_path, n, with_input_we
         assert one.ridge == other.ridge
     with np.load(tmp_path / "m", allow_pickle=False) as stored:
         assert ("input_weights" in stored) == with_input_weights
+
+
+def test_a_file_of_an_earlier_version(make_model, inputs, tmp_path, monkeypatch):
+    """Networks of more than 512 hidden units were in mixed precision."""
+    monkeypatch.setattr(model_module, "FEW_HIDDEN", 512)
+    model = make_model(n_hidden=600)
+    write_model(tmp_path / "m", model)
+    monkeypatch.undo()
+    found = read_model(tmp_path / "m")
+    assert found.networks[0].layer.dtype == np.float32
+    np.testing.assert_array_equal(found.values(inputs), model.values(inputs))
 
 
 def test_pi_has_no_priors(make_model, inputs, tmp_path):
