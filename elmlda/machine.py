@@ -194,10 +194,18 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _cpu_name() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return _read_cpu_line("model name") or platform.processor() or platform.machine()
+
+
+def read_cpu_flags() -> frozenset[str]:
+    """The processor's features as Linux names them (avx2, amx_bf16, …); empty if unknown."""
+    return frozenset(_read_cpu_line("flags").split())
+
+
+def _read_cpu_line(name: str) -> str:
+    with suppress(OSError):
+        for line in _read(Path("/proc"), "cpuinfo").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    return ""

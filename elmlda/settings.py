@@ -11,7 +11,7 @@ from typing import Any
 from elmlda.errors import ElmldaValueError
 
 ACTIVATION_NAMES = ("tanh", "logistic", "relu", "softsign", "sine")
-PRECISIONS = ("mixed", "double")
+PRECISIONS = ("mixed", "double", "bfloat16")
 INPUT_WEIGHTS = ("uniform", "constrained", "receptive-field", "receptive-field-constrained")
 """Schemes that `elmlda.core.input_weights` draws by; the first is the paper's."""
 DESIGNS = ("nested", "independent")
@@ -41,7 +41,8 @@ class NetworkSettings:
     priors: str = "uniform"
     """uniform (the paper's), frequencies (of the training classes) or numbers with commas."""
     precision: str = "mixed"
-    """mixed: hidden outputs and Gram matrix in float32, the rest in float64; double: all float64."""
+    """mixed: hidden outputs and Gram matrix in float32, the rest in float64; double: all float64;
+    bfloat16: as mixed, with hidden outputs that are rounded to bfloat16."""
     input_weights: str = "uniform"
     weight_norm: float = 2.0
     """Of each hidden unit's weights, if they are not uniform."""

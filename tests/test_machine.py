@@ -156,6 +156,22 @@ def test_held_memory_is_the_resident_one():
     assert held_memory() == pytest.approx(resident, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("cpuinfo", "flags"),
+    [
+        (
+            "processor\t: 0\nmodel name\t: X\nvmx flags\t: a\nflags\t\t: avx2 amx_bf16\n\n",
+            {"avx2", "amx_bf16"},
+        ),
+        ("processor\t: 0\nFeatures\t: fp asimd bf16\n", set()),
+    ],
+    ids=["Intel", "ARM"],
+)
+def test_flags_of_the_processor(monkeypatch, cpuinfo, flags):
+    monkeypatch.setattr(Path, "read_text", lambda *args, **kwargs: cpuinfo)
+    assert machine.read_cpu_flags() == flags
+
+
 def test_without_proc(monkeypatch):
     def missing(*args, **kwargs):
         raise FileNotFoundError
@@ -163,6 +179,7 @@ def test_without_proc(monkeypatch):
     monkeypatch.setattr(Path, "read_text", missing)
     assert held_memory() == 0
     assert machine._cpu_name()
+    assert machine.read_cpu_flags() == set()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     assert measure_peak_bytes() == pytest.approx(peak, rel=0.1)
     monkeypatch.setattr(Path, "read_text", lambda *args, **kwargs: "nothing: 0\n")

@@ -56,7 +56,7 @@ def test_values_that_are_accepted(name, values):
             "activation is 'tan': expected one of tanh, logistic, relu, softsign, sine.",
         ),
         ("activation", "", "activation is '': expected one of tanh"),
-        ("precision", "single", "precision is 'single': expected one of mixed, double."),
+        ("precision", "single", "precision is 'single': expected one of mixed, double, bfloat16."),
         ("weight_range", 0, "weight range is 0: expected a number above zero and up to 1e+300."),
         ("weight_range", -0.5, "weight range is -0.5: expected"),
         ("weight_range", math.inf, "weight range is inf: expected"),

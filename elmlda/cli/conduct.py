@@ -80,6 +80,8 @@ def _conduct(
         return experiment.conduct(spec, choose_bar(quiet), command), ""
     outlook = experiment.look_ahead(spec)
     start = [describe_start(outlook)]
+    if outlook.multiplier and outlook.n_networks:
+        start.append(f"bfloat16 {outlook.multiplier}.")
     if advise and outlook.n_networks:
         start += filter(None, [advise(spec, experiment)])
     records = experiment.conduct(spec, choose_bar(quiet, start, outlook), command)

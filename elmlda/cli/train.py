@@ -72,6 +72,7 @@ def train(**options: Any) -> None:
     """
     from elmlda.experiments.model import TrainModel
     from elmlda.networks.model_file import write_model
+    from elmlda.networks.steps import find_multiplier
 
     if options["n"] > 1 and options["output"] == "pi":
         raise click.UsageError(
@@ -83,6 +84,8 @@ def train(**options: Any) -> None:
     path = options["out"] or Path(f"{dataset.name}-model.npz")
     _refuse_path(path, options["dataset"], options["force"])
     wanted.check(dataset, share)
+    if (multiplier := find_multiplier(options["precision"])) and not options["quiet"]:
+        say(f"bfloat16 {multiplier}.", err=True)
     model = wanted.train(dataset, share, choose_bar(options["quiet"] or wanted.n == 1))
     write_model(path, model)
     if not options["quiet"]:

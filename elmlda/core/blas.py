@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
 from elmlda.core.arrays import FloatArray
@@ -34,14 +35,14 @@ def add_gram(batch: FloatArray, gram: FloatArray, alpha: float = 1.0) -> None:
 
     `batch` is n × k: Fortran-ordered, or the transpose of a Fortran-ordered k × n matrix.
     """
-    _require_shapes(gram=(gram.shape, (len(batch), len(batch))))
+    require_shapes(gram=(gram.shape, (len(batch), len(batch))))
     stored, flag = _as_stored(batch)
     _call(cython_blas, "syrk", gram.dtype, "L", flag, *batch.shape, alpha, stored, 1.0, gram)
 
 
 def multiply(a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False) -> None:
     """Write a · b into `out`, or add it there. Each may be C- or Fortran-ordered, or a block."""
-    _require_shapes(b=(b.shape, (a.shape[1], out.shape[1])), out=(out.shape, (len(a), out.shape[1])))
+    require_shapes(b=(b.shape, (a.shape[1], out.shape[1])), out=(out.shape, (len(a), out.shape[1])))
     if _is_c_ordered(out):
         # outᵀ = bᵀ · aᵀ is Fortran-ordered.
         a, b, out = b.T, a.T, out.T
@@ -54,7 +55,7 @@ def multiply(a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False
 
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> None:
     """Replace `right` by L⁻¹ · right, or L⁻ᵀ · right."""
-    _require_shapes(factor=(factor.shape, (len(right), len(right))))
+    require_shapes(factor=(factor.shape, (len(right), len(right))))
     _call(
         cython_blas, "trsm", factor.dtype, "L", "L", "T" if transposed else "N", "N", *right.shape,
         1.0, factor, right,
@@ -72,7 +73,7 @@ def cholesky(matrix: FloatArray) -> int:
     n_factored : the size of the leading block that is positive definite, and factored
     """
     n = len(matrix)
-    _require_shapes(matrix=(matrix.shape, (n, n)))
+    require_shapes(matrix=(matrix.shape, (n, n)))
     for start in range(0, n, CHOLESKY_BLOCK):
         stop = min(start + CHOLESKY_BLOCK, n)
         corner, below = matrix[start:stop, start:stop], matrix[stop:, start:stop]
@@ -106,7 +107,8 @@ def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: ob
     passed: list[object] = []
     for argument in arguments:
         if isinstance(argument, np.ndarray):
-            passed += [argument.ctypes.data, ctypes.byref(ctypes.c_int(_leading(argument, dtype)))]
+            leading = ctypes.c_int(leading_dimension(argument, dtype))
+            passed += [argument.ctypes.data, ctypes.byref(leading)]
         elif isinstance(argument, str):
             passed.append(ctypes.byref(ctypes.c_char(argument.encode())))
         elif isinstance(argument, int):
@@ -119,7 +121,7 @@ def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: ob
     _function(module, _PREFIX[dtype] + routine)(*passed)
 
 
-def _leading(block: FloatArray, dtype: np.dtype[Any]) -> int:
+def leading_dimension(block: NDArray[Any], dtype: np.dtype[Any]) -> int:
     """Leading dimension of a Fortran-ordered block; a wrong layout must never reach BLAS."""
     rows, columns = block.shape
     leading, odd = divmod(block.strides[1], dtype.itemsize)
@@ -132,7 +134,7 @@ def _leading(block: FloatArray, dtype: np.dtype[Any]) -> int:
     return int(max(1, rows, leading))
 
 
-def _require_shapes(**shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def require_shapes(**shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     """Wrong shapes must never reach BLAS either: it would read and write past the arrays."""
     for name, (found, expected) in shapes.items():
         if found != expected:

@@ -62,9 +62,11 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
     priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default=None
         Prior probabilities of the classes, for LDA. None is "uniform", as in the paper;
         "frequencies" are those of the training data (what scikit-learn's LDA does by default).
-    precision : {"mixed", "double"}, default="mixed"
+    precision : {"mixed", "double", "bfloat16"}, default="mixed"
         "mixed": float32 up to the Gram matrix, float64 from there, and all in float64 where that is
         not enough, or the network has no more than 1,024 hidden units. "double": all float64.
+        "bfloat16": as "mixed", with hidden outputs rounded to bfloat16 whatever their number, which
+        matrix units (Intel AMX) multiply faster where elmlda[amx] is installed.
     batch_size : int, default=4000
         Samples whose hidden outputs are held at a time; no matter for the result.
     input_weights : {"uniform", "constrained", "receptive-field", "receptive-field-constrained"}, \
@@ -165,8 +167,8 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
         A batch is added to sums; the output weights are solved for when they are next needed, by a
         prediction or by one of the attributes. Streaming many batches costs no more than `fit`, and
         training goes on after `fit`, too. However the samples are split into batches, the weights
-        differ from those of `fit` by rounding alone: float64's, or float32's if `precision_` is
-        "mixed".
+        differ from those of `fit` by rounding alone: float64's if `precision_` is "double", or
+        float32's.
 
         Parameters
         ----------

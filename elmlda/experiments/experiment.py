@@ -28,7 +28,7 @@ from elmlda.networks.cost import (
 )
 from elmlda.networks.jobs import load_job_data
 from elmlda.networks.memory import require_room
-from elmlda.networks.steps import HIDDEN_DTYPES
+from elmlda.networks.steps import HIDDEN_DTYPES, find_multiplier
 from elmlda.runs.manifest import Entry, merge_entry
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.runs.records import RecordFile, open_records, unique
@@ -175,7 +175,9 @@ class Experiment(DataOptions, UnitOptions, ABC):
         The command, as the user gave it, is for the manifest.
         """
         plan = self.plan(spec)
-        entry = replace(self._entry(spec), machine=describe_machine(), command=command)
+        multiplier = find_multiplier(self.settings.precision)
+        machine = describe_machine() | ({"bfloat16": multiplier.library} if multiplier else {})
+        entry = replace(self._entry(spec), machine=machine, command=command)
         with Run(spec.folder, entry) as run:
             files = {kind: run.records(kind) for kind in self.record_types}
             records = plan.keep({kind: _read(file) for kind, file in files.items()})
@@ -212,6 +214,7 @@ class Experiment(DataOptions, UnitOptions, ABC):
             peak_bytes=self.peak_bytes(spec, self.sizes(spec)) if missing else 0,
             seconds=seconds,
             speed=speed,
+            multiplier=None if spec.share.cluster else find_multiplier(self.settings.precision),
         )
 
     def peak_bytes(self, spec: RunSpec, sizes: tuple[int, ...]) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from elmlda.core.bfloat16 import Multiplier
 from elmlda.datasets import Dataset
 from elmlda.experiments.run_spec import RunSpec
-from elmlda.networks.cost import Problem, count_operations, measure_matmul_speed
-from elmlda.networks.steps import HIDDEN_DTYPES
+from elmlda.networks.cost import Problem, count_operations, measure_speeds
 
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
@@ -33,6 +33,8 @@ class Outlook:
     """On this machine, without a cluster."""
     speed: float
     """Operations a second of this machine's matrix multiplication just now."""
+    multiplier: Multiplier | None = None
+    """What multiplies bfloat16 here, if the networks are of that precision."""
 
     def __str__(self) -> str:
         data, share = self.spec.data, self.spec.share
@@ -56,6 +58,7 @@ class Outlook:
                 + f", from the {self.speed / 1e9:.0f} GFLOP/s that this machine's matrix "
                 "multiplication reaches just now",
             ]
+            lines += [f"bfloat16       {self.multiplier}"] if self.multiplier else []
         return "\n".join(lines)
 
 
@@ -73,10 +76,10 @@ def estimate_seconds(problems: Iterable[Problem], precision: str) -> tuple[float
     if not operations:
         return 0.0, 0.0
     # A small run must not wait for a careful measurement.
-    is_small = sum(each.hidden + each.solver for each in operations) < SMALL
+    is_small = sum(each.total for each in operations) < SMALL
     effort = (512, 0.02) if is_small else (2048, 0.5)
-    speeds = [measure_matmul_speed(HIDDEN_DTYPES[name], *effort) for name in (precision, "double")]
-    return OVERHEAD * sum(each.seconds(*speeds) for each in operations), speeds[0]
+    speeds = measure_speeds(precision, *effort)
+    return OVERHEAD * sum(each.seconds(speeds) for each in operations), speeds.hidden
 
 
 def format_seconds(seconds: float) -> str:

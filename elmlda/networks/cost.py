@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
+from elmlda.core.bfloat16 import Gemm, add_product
 from elmlda.core.blas import multiply
 from elmlda.core.hidden import UNITS_PER_DRAW
 from elmlda.datasets import Dataset
+from elmlda.machine import count_blas_threads
+from elmlda.networks.steps import HIDDEN_DTYPES, find_multiplier
 
 BASE_BYTES = 76_000_000
 """The interpreter with its libraries and BLAS's buffers."""
@@ -43,16 +49,33 @@ class Problem:
         return self.sizes[-1]
 
 
+class Speeds(NamedTuple):
+    """Operations a second of this machine's matrix products."""
+
+    hidden: float
+    """In the hidden layer's precision."""
+    gram: float
+    """The same, or more where matrix units multiply bfloat16."""
+    solver: float
+    """In float64."""
+
+
 @dataclass(frozen=True)
 class Operations:
     """Floating-point operations in the hidden layer's precision, and in the solver's (float64)."""
 
     hidden: float
+    """All but the Gram matrix."""
+    gram: float
     solver: float
 
-    def seconds(self, hidden_speed: float, solver_speed: float) -> float:
-        """Time that they take at so many operations a second."""
-        return self.hidden / hidden_speed + self.solver / solver_speed
+    @property
+    def total(self) -> float:
+        return self.hidden + self.gram + self.solver
+
+    def seconds(self, speeds: Speeds) -> float:
+        """Time that they take at these speeds."""
+        return self.hidden / speeds.hidden + self.gram / speeds.gram + self.solver / speeds.solver
 
 
 def count_operations(problem: Problem) -> Operations:
@@ -68,7 +91,7 @@ def count_operations(problem: Problem) -> Operations:
         2.0 * p.n_test * (stop - start) * (n_outputs - i * p.n_classes)
         for i, (start, stop) in enumerate(pairwise((0, *p.sizes)))
     )
-    return Operations(projection + gram + class_sums, factorisation + solves + scores)
+    return Operations(projection + class_sums, gram, factorisation + solves + scores)
 
 
 def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input_bytes: int) -> int:
@@ -126,13 +149,42 @@ def _retained(*freed: int) -> int:
     return sum(n_bytes for n_bytes in freed if n_bytes < LARGE_BYTES)
 
 
-def measure_matmul_speed(dtype: type[np.floating], n: int = 2048, seconds: float = 0.5) -> float:
-    """Operations a second of this machine's matrix multiplication, with BLAS's present threads."""
+def measure_speeds(precision: str, n: int = 2048, seconds: float = 0.5) -> Speeds:
+    """Speeds of n × n products for a network of that precision, with BLAS's present threads."""
+    hidden, solver = (
+        measure_matmul_speed(HIDDEN_DTYPES[name], n, seconds) for name in (precision, "double")
+    )
+    multiplier = find_multiplier(precision)
+    if multiplier is None or multiplier.gemm is None:
+        return Speeds(hidden, hidden, solver)
+    units = measure_bfloat16_speed(multiplier.gemm, count_blas_threads(), n, seconds)
+    return Speeds(hidden, units, solver)
+
+
+def measure_matmul_speed(dtype: type[np.floating], n: int, seconds: float) -> float:
+    """Operations a second of BLAS's n × n matrix products."""
     a = np.full((n, n), 0.5, dtype)
     out = np.empty_like(a)
-    multiply(a, a, out)
-    n_products, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds or not n_products:
-        multiply(a, a, out)
-        n_products += 1
-    return 2.0 * n**3 * n_products / elapsed
+    return 2.0 * n**3 * _count_calls(lambda: multiply(a, a, out), seconds)
+
+
+def measure_bfloat16_speed(gemm: Gemm, threads: int, n: int, seconds: float) -> float:
+    """The same of matrix units, a product in each thread."""
+    a = np.full((n, n), 0x3F00, np.uint16, order="F")  # the bits of 0.5
+    outs = [np.zeros((n, n), np.float32, order="F") for _ in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+
+        def multiply_all() -> None:
+            list(pool.map(lambda out: add_product(a, a, out, gemm), outs))
+
+        return 2.0 * n**3 * threads * _count_calls(multiply_all, seconds)
+
+
+def _count_calls(work: Callable[[], object], seconds: float) -> float:
+    """Calls a second, the first not counted."""
+    work()
+    n_calls, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds or not n_calls:
+        work()
+        n_calls += 1
+    return n_calls / elapsed

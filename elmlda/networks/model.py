@@ -29,8 +29,8 @@ from elmlda.networks.train import in_enough_precision
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
 
 FEW_HIDDEN = 1024
-"""Networks up to this size are computed in float64 throughout: it takes a second or two at most, and
-batches and sample weights give the network of all samples to within float64's rounding."""
+"""Networks in mixed precision up to this size are computed in float64 throughout: it takes a second or
+two at most, and batches and weighted samples give the network of all samples to within its rounding."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Recipe:
 
     @property
     def precision(self) -> str:
-        return "double" if self.n_hidden <= FEW_HIDDEN else self.settings.precision
+        wanted = self.settings.precision
+        return "double" if wanted == "mixed" and self.n_hidden <= FEW_HIDDEN else wanted
 
     def draw_layer(self, samples: Rows | None = None, labels: IntArray | None = None) -> HiddenLayer:
         """The hidden layer: the same one each time.
@@ -68,8 +69,13 @@ class Recipe:
     def layer_of(self, input_weights: FloatArray) -> HiddenLayer:
         """The hidden layer of input weights that were kept."""
         scale = 1.0 if self.settings.input_scale is None else self.settings.input_scale
-        bias = self.settings.bias
-        return HiddenLayer(input_weights, self.settings.activation, scale, has_bias=bias)
+        return HiddenLayer(
+            input_weights,
+            self.settings.activation,
+            scale,
+            has_bias=self.settings.bias,
+            is_rounded=self.precision == "bfloat16",
+        )
 
 
 @dataclass(frozen=True, eq=False)

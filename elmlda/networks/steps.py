@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core.bfloat16 import Multiplier, choose_multiplier
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.input_weights import draw_weights
 from elmlda.core.solve import LostPrecisionError, require_finite_scores
@@ -16,7 +17,16 @@ from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaValueError
 from elmlda.settings import NetworkSettings, Resources, parse_priors
 
-HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np.float64}
+HIDDEN_DTYPES: dict[str, type[np.floating]] = {
+    "mixed": np.float32,
+    "double": np.float64,
+    "bfloat16": np.float32,
+}
+
+
+def find_multiplier(precision: str) -> Multiplier | None:
+    """What multiplies hidden outputs that are rounded to bfloat16; None where they are not."""
+    return choose_multiplier() if precision == "bfloat16" else None
 
 
 def draw_layer(
@@ -34,6 +44,7 @@ def draw_layer(
         dataset.input_scale if settings.input_scale is None else settings.input_scale,
         resources.threads,
         settings.bias,
+        settings.precision == "bfloat16",
     )
 
 
@@ -80,7 +91,8 @@ def add_samples(
                 layer.activate(hidden)
             with watch.part("gram"):
                 part = slice(start, start + chunk)
-                statistics.add(hidden, labels[part], None if weights is None else weights[part])
+                weighted = None if weights is None else weights[part]
+                statistics.add(hidden, labels[part], weighted, layer)
 
 
 def score_samples(

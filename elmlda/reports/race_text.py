@@ -9,6 +9,7 @@ from elmlda.bench.growth import GrowthPoint
 from elmlda.bench.limit import TimedNetwork
 from elmlda.bench.outcome import Outcome, Standing
 from elmlda.bench.race import Absence, Measurement
+from elmlda.networks.cost import Speeds
 from elmlda.ranges import format_ranges
 
 GROWTH_HEADER = f"{'fan-outs':14} {'seconds':>8}   {'peak memory':>11}"
@@ -19,12 +20,17 @@ def format_network(timed: TimedNetwork) -> str:
     lines = [f"{name:14} {seconds:8.2f} s" for name, seconds in timed.network.part_seconds.items()]
     lines += [
         f"{'nested sweep':14} {timed.seconds:8.2f} s",
-        f"{'limit':14} {timed.limit_seconds:8.2f} s   at {timed.hidden_speed / 1e9:.0f} and "
-        f"{timed.solver_speed / 1e9:.0f} GFLOP/s",
+        f"{'limit':14} {timed.limit_seconds:8.2f} s   at {_format_speeds(timed.speeds)} GFLOP/s",
         f"{'ratio':14} {timed.seconds / timed.limit_seconds:8.3f}",
         f"{'peak memory':14} {timed.peak_bytes / 1e9:8.2f} GB",
     ]
     return "\n".join(lines)
+
+
+def _format_speeds(speeds: Speeds) -> str:
+    """Of the hidden layer, of the Gram matrix where it is multiplied faster, and of the solver."""
+    hidden = (speeds.hidden,) if speeds.gram == speeds.hidden else (speeds.hidden, speeds.gram)
+    return " and ".join(f"{speed / 1e9:.0f}" for speed in (*hidden, speeds.solver))
 
 
 def format_result(result: Measurement | Absence) -> str:

@@ -4,5 +4,4 @@
 def test_a_network_between_two_measurements_of_speed(timed):
     assert timed.network.sizes == (6, 12, 18, 24)
     assert 0 < timed.limit_seconds < timed.seconds
-    assert timed.hidden_speed > 1e6
-    assert timed.solver_speed > 1e6
+    assert min(timed.speeds) > 1e6

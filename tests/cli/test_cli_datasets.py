@@ -107,7 +107,7 @@ def test_double_is_told_of_once(invoke):
 
 
 def test_a_dry_run_says_that_the_split_is_fixed(invoke, monkeypatch):
-    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda *_: 1e11)
+    monkeypatch.setattr("elmlda.networks.cost.measure_matmul_speed", lambda *_: 1e11)
     output = invoke("sweep", "--dataset", "iris", "--dry-run").stdout
     assert "data           iris: 100 to train on, 50 to test on, always the same" in output
 

@@ -9,8 +9,7 @@ import pytest
 from command_line import ELMLDA, TWO_CORES
 from processes import alive_in_session, unmeasured
 
-from elmlda.experiments import outlook
-from elmlda.networks import memory
+from elmlda.networks import cost, memory
 
 MOST_BYTES = 4.5e9
 WITH_PROC = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are in /proc")
@@ -19,7 +18,7 @@ WITH_PROC = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="p
 @pytest.fixture
 def predict(invoke, monkeypatch):
     """What --dry-run says of memory, in bytes."""
-    monkeypatch.setattr(outlook, "measure_matmul_speed", lambda *_: 1e11)
+    monkeypatch.setattr(cost, "measure_matmul_speed", lambda *_: 1e11)
 
     def run(*arguments):
         said = invoke(*arguments, "--dry-run").stdout

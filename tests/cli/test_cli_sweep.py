@@ -238,7 +238,7 @@ def test_a_dry_run_writes_nothing(invoke, small, tmp_path):
 
 
 def test_a_dry_run_leaves_a_folder_as_it_is(invoke, small, tmp_path, monkeypatch):
-    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda *_: 1e11)
+    monkeypatch.setattr("elmlda.networks.cost.measure_matmul_speed", lambda *_: 1e11)
     invoke(*small, "--repeats", "2")
     path = tmp_path / "run" / "sweep.csv"
     path.write_bytes(path.read_bytes()[:-5])

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from elmlda.core.solve import LostPrecisionError, solve_pi
-from elmlda.experiments import outlook, timing
+from elmlda.experiments import timing
 from elmlda.experiments.timing import TimingRecord, order_methods
-from elmlda.networks import jobs, train
-from elmlda.networks.cost import Problem, count_operations
+from elmlda.networks import cost, jobs, train
+from elmlda.networks.cost import Problem, Speeds, count_operations
 
 OLD_HEADER = (
     "repeat,fanout,n_hidden,method,seconds,projection,activation,gram,factorisation,solve,lda,test"
@@ -113,10 +113,10 @@ def test_dry_run_counts_what_is_missing_and_leaves_no_trace(invoke, arguments, t
 
 
 def test_dry_run_counts_the_time_of_three_networks_at_each_fanout(invoke, arguments, monkeypatch):
-    monkeypatch.setattr(outlook, "measure_matmul_speed", lambda *_: 1e6)
+    monkeypatch.setattr(cost, "measure_matmul_speed", lambda *_: 1e6)
     said = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run").stdout
     networks = [Problem(600, 200, N_INPUTS, 4, (N_INPUTS * fanout,)) for fanout in (1, 2)]
-    once = sum(count_operations(network).seconds(1e6, 1e6) for network in networks)
+    once = sum(count_operations(network).seconds(Speeds(1e6, 1e6, 1e6)) for network in networks)
     assert f"time           about {1.15 * 2 * 3 * once:.0f} s, " in said
 
 

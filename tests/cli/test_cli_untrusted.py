@@ -85,7 +85,7 @@ def test_samples_to_predict_with_what_is_no_number(invoke, refusal, value):
 
 
 @pytest.mark.parametrize("activation", ["relu", "sine"])
-@pytest.mark.parametrize("precision", ["mixed", "double"])
+@pytest.mark.parametrize("precision", ["mixed", "double", "bfloat16"])
 def test_activations_that_overflow(refusal, activation, precision):
     save()
     message = refusal(

@@ -224,7 +224,7 @@ def test_a_truth_value_or_list_for_something_else(refuse, config, key, value):
 def test_the_configurations_that_come_with_the_package(
     invoke, pytestconfig, tmp_path, monkeypatch, name
 ):
-    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda *_: 1e11)
+    monkeypatch.setattr("elmlda.networks.cost.measure_matmul_speed", lambda *_: 1e11)
     path = pytestconfig.rootpath / "configs" / f"{name}.toml"
     for command in ("sweep", "ensemble"):
         result = invoke(command, "--config", path, "--dry-run")
@@ -237,7 +237,7 @@ def test_the_configurations_that_come_with_the_package(
     [("sweep", "paper"), ("timing", "quick"), ("compare", "compare"), ("choices", "choices")],
 )
 def test_a_configuration_of_elmldas_own_by_its_name(invoke, monkeypatch, command, name):
-    monkeypatch.setattr("elmlda.experiments.outlook.measure_matmul_speed", lambda *_: 1e11)
+    monkeypatch.setattr("elmlda.networks.cost.measure_matmul_speed", lambda *_: 1e11)
     result = invoke(command, "--config", name, "--dry-run")
     assert result.exit_code == 0, result.output
     if name == "quick":

@@ -188,7 +188,7 @@ def test_networks_are_the_papers_equations(make_dataset, dtype, settings):
     np.testing.assert_allclose(found.posteriors, posteriors, atol=1e-6)
 
 
-@pytest.mark.parametrize("precision", ["mixed", "double"])
+@pytest.mark.parametrize("precision", ["mixed", "double", "bfloat16"])
 def test_nested_sizes_are_networks_trained_alone(make_dataset, precision):
     dataset, sizes = make_dataset(n_inputs=10), (1, 4, 10)
     settings = NetworkSettings(precision=precision)
