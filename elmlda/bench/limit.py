@@ -22,6 +22,8 @@ PRODUCT_SECONDS = 3.0
 class TimedNetwork:
     """One network's time, and the time of its bare floating-point operations."""
 
+    precision: str
+    """That was asked for; the network's is double where float32 was not enough."""
     network: NetworkResult
     seconds: float
     limit_seconds: float
@@ -42,7 +44,7 @@ def time_network(
     measured.append(_measure_speeds(settings, resources.threads))
     speeds = Speeds(*map(max, *measured))
     limit = count_operations(Problem.of(dataset, sizes)).seconds(speeds)
-    return TimedNetwork(network, seconds, limit, speeds, peak)
+    return TimedNetwork(settings.precision, network, seconds, limit, speeds, peak)
 
 
 def _measure_speeds(settings: NetworkSettings, threads: int) -> Speeds:

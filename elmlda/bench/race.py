@@ -108,6 +108,13 @@ class RacePlan:
                 peers=None,
                 priors=self.settings.priors,
             )
+        if self.settings.precision == "bfloat16" and set(self.contestants) & PEERS.keys():
+            raise ElmldaError(
+                "",
+                "{peers} and {precision} exclude each other: the peers do not round.",
+                peers=None,
+                precision="bfloat16",
+            )
         all_fanouts, timed = format_ranges(self.fanouts), format_ranges(self.peer_fanouts)
         unknown = tuple(fanout for fanout in self.peer_fanouts if fanout not in self.fanouts)
         if unknown:

@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 def bench(ctx: click.Context, /, **options: Any) -> None:
     """Time one network of the nested sweep against the bare matrix products, and against peers.
 
-    The limit is the time that the same floating-point operations take at the speed of this
-    machine's matrix multiplication, measured before and after in the same run, the faster of the
-    two: in the hidden layer's precision for projection, Gram matrix and class sums, in float64 for
-    the factorisation, the triangular solves and the scores.
+    The limit is the time of the same operations at the speed of bare matrix products, in the hidden
+    layer's precision and from the factorisation on in float64, measured before and after.
 
     Peers train each fan-out by itself on the same weights: elmlda with one network for each
     (independent), and other libraries. Their error counts must be the nested network's, or the race
-    is void. LDA's priors are then the class frequencies. Keep the machine idle meanwhile.
+    is void. LDA's priors are then the class frequencies. Keep the machine idle.
     """
     from elmlda.bench.limit import time_network
     from elmlda.bench.outcome import Outcome
+    from elmlda.bench.precisions import race_precisions
     from elmlda.bench.race import run_race
     from elmlda.machine import describe_machine
     from elmlda.reports import race_text
@@ -45,12 +44,15 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     sweep, spec, plan, folder = _prepare(ctx)
     timed = time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
     say(race_text.format_network(timed))
-    if timed.network.precision != plan.settings.precision:
-        say("float32 was not enough, took double as well")
 
     from elmlda.reports import race  # not before: the network's peak memory is its own
     from elmlda.reports.write import write_report
 
+    if options["precisions"]:
+        raced = race_precisions(plan, timed)
+        say(f"\n{race_text.format_precisions(raced)}")
+        if folder:
+            race.write_rows(raced, folder / "precisions.csv")
     outcome = Outcome.begin(plan, timed)
     for result in run_race(plan):
         say(race_text.format_result(result), err=True)
@@ -84,10 +86,8 @@ def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]
         options["priors"] = "frequencies"
     sweep, share = build(Sweep, {**options, "design": "nested"}), read_share(options)
     spec = sweep.bind(None, share)
-    peer_fanouts = options["peer_fanouts"] or fanouts
-    plan = RacePlan(
-        spec.dataset, fanouts, contestants, peer_fanouts, sweep.seed, sweep.settings, spec.resources
-    )
+    peers = contestants, options["peer_fanouts"] or fanouts
+    plan = RacePlan(spec.dataset, fanouts, *peers, sweep.seed, sweep.settings, spec.resources)
     try:
         plan.refuse_unfair()
     except ElmldaError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elmlda.cli.command import OUTPUT, option, together
+from elmlda.cli.command import OUTPUT, flag, option, together
 from elmlda.cli.options import fanouts_option, network_options, one_network_options
 from elmlda.cli.values import Contestants, Ranges, UserPath
 
@@ -24,6 +24,10 @@ bench_options = together(
         "Time the peers at these fan-outs only, and fit a law of cost for the others.  "
         "[default: all of --fanout]",
         Ranges(),
+    ),
+    flag(
+        "--precisions",
+        "Time the nested network in every precision, against the limit of float32 and of its own.",
     ),
     option(
         "--growth",

@@ -66,6 +66,11 @@ def write_measurements(folder: Path, measurements: Sequence[Measurement]) -> Pat
     return write_csv(pd.DataFrame(rows), folder / "measurements.csv")
 
 
+def write_rows(rows: Sequence[Any], path: Path) -> Path:
+    """Write dataclass instances, one a row."""
+    return write_csv(pd.DataFrame(map(vars, rows)), path)
+
+
 def make_race_report(
     title: str,
     standings: Sequence[Standing],

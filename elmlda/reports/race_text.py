@@ -8,7 +8,9 @@ from pathlib import Path
 from elmlda.bench.growth import GrowthPoint
 from elmlda.bench.limit import TimedNetwork
 from elmlda.bench.outcome import Outcome, Standing
+from elmlda.bench.precisions import PrecisionStanding
 from elmlda.bench.race import Absence, Measurement
+from elmlda.core.bfloat16 import choose_multiplier
 from elmlda.networks.cost import Speeds
 from elmlda.ranges import format_ranges
 
@@ -24,6 +26,8 @@ def format_network(timed: TimedNetwork) -> str:
         f"{'ratio':14} {timed.seconds / timed.limit_seconds:8.3f}",
         f"{'peak memory':14} {timed.peak_bytes / 1e9:8.2f} GB",
     ]
+    if timed.network.precision != timed.precision:
+        lines.append("float32 was not enough, took double as well")
     return "\n".join(lines)
 
 
@@ -31,6 +35,21 @@ def _format_speeds(speeds: Speeds) -> str:
     """Of the hidden layer, of the Gram matrix where it is multiplied faster, and of the solver."""
     hidden = (speeds.hidden,) if speeds.gram == speeds.hidden else (speeds.hidden, speeds.gram)
     return " and ".join(f"{speed / 1e9:.0f}" for speed in (*hidden, speeds.solver))
+
+
+def format_precisions(standings: Iterable[PrecisionStanding]) -> str:
+    """The table of the precisions, and what multiplied bfloat16."""
+    lines = [
+        f"{'precision':14} {'seconds':>8} {'Gram':>8} {'limit':>8} {'× limit':>8} "
+        f"{'× float32 limit':>16}  counts unlike mixed"
+    ]
+    lines += [
+        f"{row.precision:14} {row.seconds:8.2f} {row.gram_seconds:8.2f} {row.limit_seconds:8.2f} "
+        f"{row.ratio_to_limit:8.3f} {row.ratio_to_float32_limit:16.3f}  {row.differing_counts}"
+        + (f", by {row.largest_difference} at most" if row.differing_counts else "")
+        for row in standings
+    ]
+    return "\n".join([*lines, f"bfloat16 {choose_multiplier()}."])
 
 
 def format_result(result: Measurement | Absence) -> str:

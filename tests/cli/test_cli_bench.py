@@ -11,6 +11,7 @@ from elmlda.bench import limit
 from elmlda.bench.peers import PEERS
 from elmlda.bench.race import CONTESTANTS
 from elmlda.cli.bench import bench
+from elmlda.core.bfloat16 import choose_multiplier
 from elmlda.machine import measure_peak_bytes
 
 OUR_PEERS = "independent,sklearn-ridge,sklearn-lda,pinv"
@@ -51,6 +52,21 @@ def test_with_out_it_writes_what_it_prints(invoke, arguments, tmp_path):
     assert list(table["contestant"]) == ["nested", "limit"]
     assert (tmp_path / "here" / "bench.svg").exists()
     assert list(pd.read_csv(tmp_path / "here" / "measurements.csv")["contestant"]) == ["nested"]
+
+
+def test_precisions_race(invoke, arguments, tmp_path):
+    said = invoke(*arguments, "--precisions", "--ridge", 1, "--out", "run").stdout
+    lines = said[said.index("precision  ") :].splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["mixed", "double", "bfloat16"]
+    assert lines[4] == f"bfloat16 {choose_multiplier()}."
+    table = pd.read_csv(tmp_path / "run/precisions.csv").set_index("precision")
+    assert (table["gram_seconds"] < table["seconds"]).all()
+    ratios = table["seconds"] / table["limit_seconds"]
+    assert np.allclose(table["ratio_to_limit"], ratios, rtol=1e-4)
+    ratios = table["seconds"] / table.loc["mixed", "limit_seconds"]
+    assert np.allclose(table["ratio_to_float32_limit"], ratios, rtol=1e-4)
+    assert table.loc["mixed", "differing_counts"] == 0
+    assert table["largest_difference"].max() <= 2
 
 
 def test_peers_race(invoke, arguments, tmp_path):
@@ -178,6 +194,10 @@ def test_options_that_a_benchmark_has_no_use_for():
         (
             ["--peers", "pinv", "--ridge", "0.1"],
             "--peers and --ridge exclude each other: the peers have none.",
+        ),
+        (
+            ["--peers", "pinv", "--precision", "bfloat16"],
+            "--peers and --precision bfloat16 exclude each other: the peers do not round.",
         ),
         (
             ["--peers", "pinv", "--priors", "uniform"],
