@@ -70,3 +70,8 @@ def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:
     # A float32 matrix is doubted early, since it can be had in float64 instead.
     multiple = 100 if dtype == np.float32 else max(size, 100)
     return float(multiple * np.finfo(dtype).eps)
+
+
+def smallest_sure_ridge(n_samples: int) -> float:
+    """Above it float32 is enough for units whose outputs are in ±1: no eigenvalue is mere rounding."""
+    return rounding_tolerance(1, np.dtype(np.float32)) * n_samples

@@ -219,8 +219,9 @@ class Experiment(DataOptions, UnitOptions, ABC):
 
     def peak_bytes(self, spec: RunSpec, sizes: tuple[int, ...]) -> int:
         """Memory that the run takes at its peak: all its processes together, or one worker."""
-        itemsize = HIDDEN_DTYPES[self.settings.precision]().itemsize
         problem, inputs = self.problem(spec, sizes), spec.input_bytes + self.extra_bytes(spec)
+        precision = "double" if problem.in_double else self.settings.precision
+        itemsize = HIDDEN_DTYPES[precision]().itemsize
         one = predict_peak_bytes(problem, spec.share.chunk, itemsize, inputs)
         if self.chooses_ridge:
             one = max(one, predict_ridge_bytes(problem, itemsize, inputs))

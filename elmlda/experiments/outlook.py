@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from elmlda.core.bfloat16 import Multiplier
 from elmlda.datasets import Dataset
 from elmlda.experiments.run_spec import RunSpec
-from elmlda.networks.cost import Problem, count_operations, measure_speeds
+from elmlda.networks.cost import Problem, Speeds, count_operations, measure_speeds
 
 OVERHEAD = 1.15
 """What a network takes beyond its floating-point operations at matrix-multiply speed."""
@@ -72,14 +72,16 @@ def _describe(data: object) -> str:
 
 def estimate_seconds(problems: Iterable[Problem], precision: str) -> tuple[float, float]:
     """Time that networks take on this machine, and its speed in the hidden layer's precision."""
-    operations = [count_operations(problem) for problem in problems]
+    operations = [(count_operations(problem), problem.in_double) for problem in problems]
     if not operations:
         return 0.0, 0.0
     # A small run must not wait for a careful measurement.
-    is_small = sum(each.total for each in operations) < SMALL
+    is_small = sum(each.total for each, _ in operations) < SMALL
     effort = (512, 0.02) if is_small else (2048, 0.5)
     speeds = measure_speeds(precision, *effort)
-    return OVERHEAD * sum(each.seconds(speeds) for each in operations), speeds.hidden
+    double = Speeds(*[speeds.solver] * 3)
+    seconds = [each.seconds(double if in_double else speeds) for each, in_double in operations]
+    return OVERHEAD * sum(seconds), speeds.hidden
 
 
 def format_seconds(seconds: float) -> str:

@@ -31,13 +31,17 @@ the highest that glibc's threshold rises to."""
 
 @dataclass(frozen=True)
 class Problem:
-    """The sizes that a network's cost depends on."""
+    """What a network's cost depends on."""
 
     n_train: int
     n_test: int
     n_inputs: int
     n_classes: int
     sizes: tuple[int, ...]
+    n_ridges: int = 1
+    """Each has a factorisation of its own."""
+    in_double: bool = False
+    """Whether it is computed in double precision, whatever the run's."""
 
     @classmethod
     def of(cls, dataset: Dataset, sizes: tuple[int, ...]) -> Problem:
@@ -91,7 +95,8 @@ def count_operations(problem: Problem) -> Operations:
         2.0 * p.n_test * (stop - start) * (n_outputs - i * p.n_classes)
         for i, (start, stop) in enumerate(pairwise((0, *p.sizes)))
     )
-    return Operations(projection + class_sums, gram, factorisation + solves + scores)
+    solver = p.n_ridges * (factorisation + solves + scores)
+    return Operations(projection + class_sums, gram, solver)
 
 
 def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input_bytes: int) -> int:
