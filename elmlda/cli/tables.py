@@ -118,6 +118,14 @@ COMPARE = (
     Column("PI − LDA\npoints", "difference", half="difference_interval"),
     Column("p", "p", "{:.2g}"),
 )
+SHAPED = (
+    Column("input\nweights", "input_weights", "{}"),
+    Column("fan-out", "fanout", "{:g}"),
+    Column("repeats", "lda_repeats", "{:,}"),
+    rate("PI-ELM\nerrors, %", "pi"),
+    rate("LDA-ELM\nerrors, %", "lda"),
+    Column("PI − LDA\npoints", "difference", half="difference_interval"),
+)
 TUNE = (
     Column("ridge", "ridge", "{:g}"),
     REPEATS,
@@ -144,19 +152,26 @@ def show_ensemble(experiment: Any, found: Iterable[Row], spec: RunSpec) -> str:
 
 
 def show_tune(experiment: Any, rows: Iterable[Row], records: Sequence[Any]) -> str:
-    """The settings that were tried, and the best as options."""
-    from elmlda.experiments.tune import choose
+    """The settings that were tried, and what each method chooses as options."""
+    from elmlda.experiments.selection import METHODS, choose
+    from elmlda.reports.rates import METHOD_NAMES
 
-    kind, best = experiment.settings.input_weights, choose(records)
+    kind = experiment.settings.input_weights
     size = "weight-range" if kind == "uniform" else "weight-norm"
     table = format_table((Column(size.replace("-", "\n"), "weight_size", "{:g}"), *TUNE), rows)
-    return (
+    lines = [
         f"{kind} input weights, {records[0].n_hidden:,} hidden units, "
-        f"{records[0].n_validation:,} held-out samples\n"
-        f"{table}\n\n"
-        f"Best for LDA-ELM: --input-weights {kind} --{size} {best.weight_size:g} "
-        f"--ridge {best.ridge:g}, {best.lda_error_percent:.2f} % of the held-out samples"
-    )
+        f"{records[0].n_validation:,} held-out samples",
+        f"{table}\n",
+    ]
+    for choice in (choose(records, method) for method in METHODS):
+        chosen = choice.chosen
+        lines.append(
+            f"{METHOD_NAMES[choice.method]}: --input-weights {kind} --{size} {chosen.weight_size:g} "
+            f"--ridge {chosen.ridge:g}, {chosen.error_percent:.2f} % of the held-out samples"
+        )
+        lines += [f"  Its best lies at {edge.describe(size[7:])}." for edge in choice.edges]
+    return "\n".join(lines)
 
 
 COLUMNS: dict[str, tuple[tuple[Column, ...], tuple[Column, ...]]] = {
@@ -164,6 +179,7 @@ COLUMNS: dict[str, tuple[tuple[Column, ...], tuple[Column, ...]]] = {
     "timing": (TIMING, PAPER_TIMING),
     "calibration": (CALIBRATION, ()),
     "compare": (COMPARE, ()),
+    "shaped": (SHAPED, ()),
 }
 """Experiment -> its columns, and those that the paper's data have besides."""
 

@@ -1,4 +1,4 @@
-"""Choosing the ridge and the size of the input weights by samples held out of the training part.
+"""Trying ridges and sizes of the input weights on samples held out of the training part.
 
 The test part is not touched. One network's statistics give every ridge; each size of the weights has
 the same random numbers, so that differences are those of the setting.
@@ -6,14 +6,13 @@ the same random numbers, so that differences are those of the setting.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
+from elmlda.core.factor import smallest_sure_ridge
 from elmlda.datasets import Dataset, Table
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
@@ -77,13 +76,14 @@ class TuneJob(NetworkJob):
 
 @dataclass(frozen=True)
 class TunePlan(Plan[TuneJob]):
-    """What is to be tried."""
+    """Every size of the weights with every ridge."""
 
     dataset: DatasetRef
     n_hidden: int
     weight_sizes: tuple[float, ...]
     ridges: tuple[float, ...]
     repeats: int
+    n_train: int
     n_validation: int
     seed: int
     settings: NetworkSettings
@@ -110,7 +110,7 @@ class TunePlan(Plan[TuneJob]):
                 self.seed,
                 (repeat,),
                 (self.n_hidden,),
-                with_weight_size(self.settings, size),
+                with_enough_precision(with_weight_size(self.settings, size), ridges, self.n_train),
                 self.resources,
                 tuple(ridges),
                 self.n_validation,
@@ -119,11 +119,13 @@ class TunePlan(Plan[TuneJob]):
         ]
 
     def problem(self, job: TuneJob) -> Problem:
-        return Problem.of(load_validation_data(self.dataset, self.n_validation), job.sizes)
+        problem = Problem.of(load_validation_data(self.dataset, self.n_validation), job.sizes)
+        in_double = job.settings.precision == "double"
+        return replace(problem, n_ridges=len(job.ridges), in_double=in_double)
 
     def steps(self, work: Work[TuneJob]) -> Iterator[Step]:
         for job, records in execute(run_job, work.jobs, work.backend):
-            yield Step(records, note=note_double(job.key[0], records[0].precision, self.settings))
+            yield Step(records, note=note_double(job.key[0], records[0].precision, job.settings))
 
 
 def weight_size(settings: NetworkSettings) -> float:
@@ -137,6 +139,13 @@ def with_weight_size(settings: NetworkSettings, size: float) -> NetworkSettings:
     if settings.input_weights == "uniform":
         return replace(settings, weight_range=size)
     return replace(settings, weight_norm=size)
+
+
+def with_enough_precision(
+    settings: NetworkSettings, ridges: Iterable[float], n_train: int
+) -> NetworkSettings:
+    """The same in double precision if float32 may not be enough for the smallest ridge."""
+    return settings if min(ridges) > smallest_sure_ridge(n_train) else settings.in_double()
 
 
 def run_job(job: TuneJob) -> list[TuneRecord]:
@@ -169,38 +178,9 @@ def load_validation_data(ref: DatasetRef, n_validation: int) -> Dataset:
     return load_job_data(ref).hold_out(n_validation)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The setting with the fewest errors on the held-out samples."""
-
-    n_hidden: int
-    weight_size: float
-    ridge: float
-    pi_error_percent: float
-    lda_error_percent: float
-    repeats: int
-
-
-def choose(records: Sequence[TuneRecord]) -> Choice:
-    """The best setting for LDA-ELM, by the mean of the repeats; of equals the first in order."""
-    settings: dict[tuple[int, float, float], list[TuneRecord]] = {}
-    for record in sorted(records, key=lambda record: record.key):
-        settings.setdefault(record.key[1:], []).append(record)
-    choices = [
-        Choice(*key, _percent(found, "pi_errors"), _percent(found, "lda_errors"), len(found))
-        for key, found in settings.items()
-    ]
-    return min(choices, key=lambda choice: choice.lda_error_percent)
-
-
-def _percent(records: Sequence[TuneRecord], errors: str) -> float:
-    counts = [getattr(record, errors) / record.n_validation for record in records]
-    return float(100 * np.mean(counts))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Tune(Experiment):
-    """The ridge and the size of the input weights, chosen by held-out training samples."""
+    """Errors on held-out training samples for every ridge and size of the input weights."""
 
     name = "tune"
     record_types = (TuneRecord,)
@@ -257,6 +237,10 @@ class Tune(Experiment):
     def check(self, spec: RunSpec) -> None:
         require_possible(spec.dataset, self.settings, self.sizes(spec)[-1])
 
+    def problem(self, spec: RunSpec, sizes: tuple[int, ...]) -> Problem:
+        enough = with_enough_precision(self.settings, self.ridges, len(spec.dataset.train.labels))
+        return replace(super().problem(spec, sizes), in_double=enough.precision == "double")
+
     def fixed(self, spec: RunSpec) -> dict[str, Any]:
         return {"n_hidden": self.sizes(spec)[0], "validation": len(spec.dataset.test.labels)}
 
@@ -270,7 +254,8 @@ class Tune(Experiment):
     def plan(self, spec: RunSpec) -> TunePlan:
         return TunePlan(
             spec.ref, self.sizes(spec)[0], self.weight_sizes, self.ridges, self.repeats,
-            len(spec.dataset.test.labels), self.seed, self.settings, spec.resources,
+            len(spec.dataset.train.labels), len(spec.dataset.test.labels), self.seed, self.settings,
+            spec.resources,
         )  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator
     if "designs" in tables:
         yield from designs.make_sections(tables["designs"], run)
     if "tune_table" in tables:
-        yield tune.make_section(tables["tune_table"], run.input_weights)
+        yield tune.make_section(run.tune, tables["tune_table"], run.input_weights)
     if "compare_table" in tables:
         yield compare.make_section(run, tables["compare_table"])
 

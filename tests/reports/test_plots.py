@@ -111,9 +111,17 @@ def tick_labels(axis):
 
 def test_ridges_are_plain_numbers():
     table = pd.DataFrame(
-        {"ridge": [0, 1, 10, 100] * 2, "weight_size": [1.0] * 4 + [2.0] * 4, "lda_error_percent": 3.0}
+        {
+            "ridge": [0, 1, 10, 100] * 2,
+            "weight_size": [1.0] * 4 + [2.0] * 4,
+            "pi_error_percent": 4.0,
+            "lda_error_percent": 3.0,
+        }
     )
-    shown = texts(draw(partial(plot_tune, table=table, input_weights="uniform"), ("svg",))["svg"])
+    names = {"method": ["pi", "lda"], "name": ["PI-ELM", "LDA-ELM"]}
+    choices = pd.DataFrame({**names, "ridge": [1, 10], "error_percent": [4.0, 3.0]})
+    plot = partial(plot_tune, table=table, choices=choices, input_weights="uniform")
+    shown = texts(draw(plot, ("svg",))["svg"])
     assert {"0", "1", "10", "100"} <= set(shown)
     assert not [text for text in shown if "mathdefault" in text]
 

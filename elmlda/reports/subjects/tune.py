@@ -1,4 +1,4 @@
-"""What `elmlda tune` tried on held-out training samples."""
+"""What `elmlda tune` tried on held-out training samples, and what each method chooses by it."""
 
 from __future__ import annotations
 
@@ -8,75 +8,144 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from elmlda.experiments.tune import TuneRecord, choose
+from elmlda.experiments.selection import FEWEST, METHODS, Choice, choose, summarise_settings
+from elmlda.experiments.tune import TuneRecord
 from elmlda.reports import plots
 from elmlda.reports.model import Column, Drawing, Section, make_table
+from elmlda.reports.rates import METHOD_NAMES
 from elmlda.reports.records import RunRecords
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SIZE = "Norm (uniform: range)"
 COLUMNS = [
-    Column("Input weights", "input_weights"),
-    Column("Hidden units", "n_hidden", ",.0f", extra=True),
-    Column("Norm (uniform: range)", "weight_size", "g"),
+    Column(SIZE, "weight_size", "g"),
     Column("Ridge", "ridge", "g"),
     Column("Repeats", "repeats", ".0f", extra=True),
     Column("PI-ELM, %", "pi_error_percent", ".2f"),
+    Column("SE", "pi_standard_error", ".3f", extra=True),
     Column("LDA-ELM, %", "lda_error_percent", ".2f"),
+    Column("SE", "lda_standard_error", ".3f", extra=True),
 ]
-CAPTION = "Error rates of held-out training samples in per cent, means"
+CHOICE_COLUMNS = [
+    Column("Input weights", "input_weights"),
+    Column("Method", "name"),
+    Column(SIZE, "weight_size", "g"),
+    Column("Ridge", "ridge", "g"),
+    Column("Errors, %", "error_percent", ".2f"),
+    Column("Best, %", "best_error_percent", ".2f"),
+    Column("SE of the best", "best_standard_error", ".3f"),
+    Column("Best at", "best_at"),
+    Column("Repeats", "repeats", ".0f", extra=True),
+]
+CAPTION = "Error rates of held-out training samples in per cent, means over networks"
+RULE = (
+    "For each method the simplest setting is chosen whose mean error is within one standard error (SE) "
+    "of the best's: the largest ridge, then the smallest weights. The standard error is that of "
+    "networks, as all settings are tested on the same samples; it needs three networks."
+)
 
 
 def tabulate_tune(records: Sequence[TuneRecord]) -> pd.DataFrame:
     """A row for each setting that was tried, error rates of held-out samples in per cent."""
-    frame = pd.DataFrame([vars(record) for record in records])
-    for method in ("pi", "lda"):
-        frame[f"{method}_error_percent"] = 100 * frame[f"{method}_errors"] / frame["n_validation"]
-    rows = frame.groupby(["n_hidden", "weight_size", "ridge"], as_index=False)
-    return rows.agg(
-        repeats=("repeat", "size"),
-        pi_error_percent=("pi_error_percent", "mean"),
-        lda_error_percent=("lda_error_percent", "mean"),
-    )
+    rows: dict[tuple[float, float], dict[str, float]] = {}
+    for method in METHODS:
+        for tried in summarise_settings(records, method):
+            size, ridge = tried.weight_size, tried.ridge
+            row = {"weight_size": size, "ridge": ridge, "repeats": tried.repeats}
+            rates = {f"{method}_{name}": getattr(tried, name) for name in _RATES}
+            rows[size, ridge] = {**row, **rows.get((size, ridge), {}), **rates}
+    return pd.DataFrame([rows[key] for key in sorted(rows)])
+
+
+_RATES = ("error_percent", "standard_error")
+
+
+def tabulate_choices(records: Sequence[TuneRecord], input_weights: str) -> pd.DataFrame:
+    """What each method chooses: a row for each."""
+    return pd.DataFrame([_as_row(choose(records, method), input_weights) for method in METHODS])
+
+
+def _as_row(choice: Choice, input_weights: str) -> dict[str, object]:
+    best, size = choice.best, name_size(input_weights)
+    edges = "".join(f"; {edge.describe(size)}" for edge in choice.edges)
+    return {
+        "input_weights": input_weights,
+        "method": choice.method,
+        "name": METHOD_NAMES[choice.method],
+        **vars(choice.chosen),
+        "best_error_percent": best.error_percent,
+        "best_standard_error": best.standard_error,
+        "best_at": f"{size} {best.weight_size:g}, ridge {best.ridge:g}{edges}",
+    }
+
+
+def name_size(input_weights: str) -> str:
+    """What the size of the weights is called."""
+    return "range" if input_weights == "uniform" else "norm"
 
 
 def summarise(run: RunRecords) -> str:
-    """One sentence on the setting that was best."""
-    best = choose(run.tune)
-    size = "range" if run.input_weights == "uniform" else "norm"
-    return (
-        f"With {run.input_weights} input weights a weight {size} of {best.weight_size:g} and a ridge "
-        f"of {best.ridge:g} are best: LDA-ELM gets {best.lda_error_percent:.2f} % of the "
-        f"{run.tune[0].n_validation:,} held-out training samples wrong, PI-ELM "
-        f"{best.pi_error_percent:.2f} %. The test samples had no part in it."
+    """A sentence for each method on the setting that it chooses."""
+    sentences = [_describe(choose(run.tune, method), run.input_weights) for method in METHODS]
+    if choose(run.tune, "lda").best.repeats < FEWEST:
+        sentences.append(f"That is from fewer than {FEWEST} networks a setting, and may be chance.")
+    held_out = f"{run.tune[0].n_validation:,} held-out training samples"
+    return " ".join([*sentences, f"Rates are of {held_out}; the test samples had no part in it."])
+
+
+def _describe(choice: Choice, input_weights: str) -> str:
+    chosen, best, size = choice.chosen, choice.best, name_size(input_weights)
+    text = (
+        f"{METHOD_NAMES[choice.method]} with {input_weights} input weights: {size} "
+        f"{chosen.weight_size:g} and ridge {chosen.ridge:g}, {chosen.error_percent:.2f} % errors"
     )
+    if chosen != best:
+        text += (
+            f", within one standard error of the best, {best.error_percent:.2f} % at {size} "
+            f"{best.weight_size:g} and ridge {best.ridge:g}"
+        )
+    edges = " and at ".join(edge.describe(size) for edge in choice.edges)
+    return f"{text}. Its best lies at {edges}." if edges else f"{text}."
 
 
-def make_section(table: pd.DataFrame, input_weights: str) -> Section:
-    """Table and figure; `table` is `tabulate_tune`'s."""
+def make_section(records: Sequence[TuneRecord], table: pd.DataFrame, input_weights: str) -> Section:
+    """Tables and figure; `table` is `tabulate_tune`'s."""
     figure = Drawing(
         "tune",
         "Error rate of held-out samples over the ridge, a curve for each size of weights",
-        "Every curve is one size of the input weights; the lowest point is chosen.",
-        partial(plot_tune, table=table, input_weights=input_weights),
+        "Every curve is one size of the input weights; a ring is what the method chooses.",
+        partial(
+            plot_tune,
+            table=table,
+            choices=tabulate_choices(records, input_weights),
+            input_weights=input_weights,
+        ),
     )
     shown = make_table(CAPTION, table, COLUMNS)
-    return Section("tune", "Every setting that was tried", figures=[figure], tables=[shown])
+    return Section("tune", "Every setting that was tried", figures=[figure], tables=[shown], note=RULE)
 
 
-def plot_tune(figure: Figure, table: pd.DataFrame, input_weights: str) -> None:
-    """Error rate of held-out samples over the ridge, a curve for each size of the weights."""
-    axes = figure.subplots()
-    name = "range" if input_weights == "uniform" else "norm"
-    for i, (size, rows) in enumerate(table.groupby("weight_size")):
-        label = f"{name} {size:g}"
-        axes.plot(rows["ridge"], rows["lda_error_percent"], ms=3, label=label, **plots.style(i))
+def plot_tune(figure: Figure, table: pd.DataFrame, choices: pd.DataFrame, input_weights: str) -> None:
+    """Error rate of held-out samples over the ridge, a panel for each method."""
+    figure.set_size_inches(6.8, 3.6)
     ridges = sorted({float(ridge) for ridge in table["ridge"] if ridge > 0})
-    if ridges:
-        axes.set_xscale("symlog", linthresh=ridges[0])
     zero = [0.0] if 0 in set(table["ridge"]) else []
-    plots.place_ticks(axes.xaxis, [*zero, *plots.keep_apart(ridges)])
-    axes.set(xlabel="Ridge", ylabel="Error rate, held-out samples (%)")
-    axes.set_title(f"LDA-ELM with {input_weights} input weights")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    panels = figure.subplots(1, len(METHODS), sharey=True)
+    for axes, (_, choice) in zip(panels, choices.iterrows(), strict=True):
+        for i, (size, rows) in enumerate(table.groupby("weight_size")):
+            label, rates = (
+                f"{name_size(input_weights)} {size:g}",
+                rows[f"{choice['method']}_error_percent"],
+            )
+            axes.plot(rows["ridge"], rates, ms=3, label=label, **plots.style(i))
+        ring = {"ls": "", "marker": "o", "ms": 10, "mfc": "none", "color": plots.ink()}
+        axes.plot(choice["ridge"], choice["error_percent"], **ring)
+        if ridges:
+            axes.set_xscale("symlog", linthresh=ridges[0])
+        plots.place_ticks(axes.xaxis, [*zero, *plots.keep_apart(ridges)])
+        axes.set(xlabel="Ridge", title=choice["name"])
+    panels[0].set_ylabel("Error rate, held-out samples (%)")
+    figure.suptitle(f"{input_weights} input weights")
+    plots.legend_below(figure, panels[0], n_columns=5)
