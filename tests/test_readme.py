@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from elmlda.reports.study import is_study, make_study_report
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
@@ -96,6 +98,16 @@ def test_readme_has_the_numbers_of_the_comparison():
         expected += [f"{row['difference']:.2f}".replace("-", "−"), f"{row['difference_interval']:.2f}"]
         assert cells == expected
         assert row["p_holm"] < float(p) if less else float(p) == pytest.approx(row["p_holm"], rel=0.2)
+
+
+SHAPED = ROOT / "results/shaped"
+
+
+@pytest.mark.skipif(not is_study(SHAPED), reason="elmlda shaped has not been run")
+def test_readme_says_what_the_study_of_input_weights_found():
+    found, text = make_study_report(SHAPED), " ".join(README.split())
+    assert found.headline in text
+    assert found.second_line in text
 
 
 def blocks(language):

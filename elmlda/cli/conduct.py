@@ -54,7 +54,8 @@ def conduct_study(study: Study, options: dict[str, Any]) -> None:
     """Conduct a study part by part, or say what that would take."""
     share, tables = read_share(options), []
     if options["dry_run"]:
-        say("\n\n".join(map(str, study.outlook(options["out"], **vars(share)))))
+        outlooks = study.outlook(options["out"], **vars(share))
+        say("\n\n".join([*map(str, outlooks), sum_up(outlooks)]))
         return
 
     def conduct_part(part: Part) -> Sequence[Any]:
@@ -96,6 +97,15 @@ def _finish(tables: Sequence[str], folder: Path) -> None:
     if any("±" in table for table in tables):
         say(NOTE)
     say(f"Next: elmlda report {shlex.quote(str(folder))}")
+
+
+def sum_up(outlooks: Sequence[Outlook]) -> str:
+    """What all parts of a study take together."""
+    from elmlda.experiments.outlook import format_seconds
+
+    networks, seconds = (sum(getattr(o, name) for o in outlooks) for name in ("n_networks", "seconds"))
+    peak = max(outlook.peak_bytes for outlook in outlooks) / 1e9
+    return f"in all         {networks:,} networks, {peak:.2f} GB, about {format_seconds(seconds)}"
 
 
 def describe_start(outlook: Outlook) -> str:

@@ -1,4 +1,4 @@
-"""elmlda shaped: four kinds of input weights beside each other, and an ensemble of the best."""
+"""elmlda shaped: kinds of input weights, with PI-ELM and LDA-ELM each at its own best setting."""
 
 from __future__ import annotations
 
@@ -30,24 +30,29 @@ from elmlda.settings import INPUT_WEIGHTS
     multiple=True,
 )
 @fanouts_option("1-20")
-@repeats_option(3)
+@repeats_option(5)
 @option("--tune-fanout", "Fan-out at which norm and ridge are chosen.", COUNT, 5)
 @option("--tune-repeats", "Networks for each setting that is tried.", REPEATS, 3)
 @tuned_values_options
-@option("--n", "Networks in the ensemble of the best kind.", REPEATS, 10)
-@option("--ensemble-fanout", "Fan-out of the ensemble's networks.", COUNT, 20)
+@option(
+    "--widen",
+    "How often values may be added where the best one is the smallest or largest.",
+    click.IntRange(0, 5),
+    2,
+)
+@option("--n", "Networks in an ensemble.", REPEATS, 10)
+@option("--ensembles", "Ensembles of each method, of its best kind of input weights.", REPEATS, 3)
 @data_options
 @unit_options
 @output_options
 @study_options("results/shaped", "kind")
 def shaped(**options: Any) -> None:
-    """Study input weights that are shaped by images and training samples.
+    """Compare PI-ELM and LDA-ELM on four kinds of input weights, each at its own best setting.
 
-    For each kind: its norm and ridge are chosen on held-out training samples (elmlda tune), then
-    networks are trained on the whole training part and tested (elmlda sweep). The kind that was best
-    on the held-out samples makes an ensemble (elmlda ensemble); it is swept first, and with as many
-    repeats as the ensemble has networks. Each part has its folder, and the same command again goes on
-    where it stopped.
+    For each kind and method, norm and ridge are chosen by the method's errors on held-out training
+    samples (elmlda tune); where the best lies on the edge of the grid, the grid is widened. Then
+    networks are trained on the whole training part and tested: a few of every kind first, then
+    ensembles of each method's best kind. The same command again goes on where it stopped.
     """
     from elmlda.experiments.shaped import Shaped
 

@@ -1,22 +1,27 @@
-"""Four kinds of input weights beside each other, and an ensemble of the best.
+"""Four kinds of input weights beside each other, PI-ELM and LDA-ELM each at its own best setting.
 
-For each kind its norm and ridge are chosen on held-out training samples, then networks are trained on
-the whole training part and tested. The kind that was best on the held-out samples makes an ensemble.
+For each kind and method, norm and ridge are chosen by that method's errors on held-out training
+samples; where the best lies on the edge of the grid, the grid is widened. Then networks are trained on
+the whole training part and tested. The networks of a method's best kind make ensembles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmlda.experiments.ensemble import Ensemble
-from elmlda.experiments.options import DataOptions, UnitOptions, read_numbers, select
+from elmlda.experiments.options import DataOptions, UnitOptions, select
+from elmlda.experiments.selection import METHODS, Choice, choose, widen
+from elmlda.experiments.shaped_networks import ShapedNetworks
+from elmlda.experiments.shaped_records import Setting
 from elmlda.experiments.study import Part, Study
-from elmlda.experiments.sweep import Sweep
-from elmlda.experiments.tune import NORMS, RANGES, RIDGES, Choice, Tune, choose
+from elmlda.experiments.tune import NORMS, RANGES, RIDGES, Tune, TuneRecord, read_values
 from elmlda.settings import INPUT_WEIGHTS
+
+TUNE_FOLDER = "tune"
+Parts = Generator[Part, Sequence[Any] | None, None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,49 +32,88 @@ class Shaped(DataOptions, UnitOptions, Study):
 
     schemes: Iterable[str] = INPUT_WEIGHTS
     fanouts: str | int | Iterable[int] = "1-20"
-    repeats: int = 3
+    repeats: int = 5
     tune_fanout: int = 5
     tune_repeats: int = 3
     ridge: float | Iterable[float] = RIDGES
     weight_norm: float | Iterable[float] = NORMS
     weight_range: float | Iterable[float] = RANGES
+    widen: int = 2
+    """How often the grid may be widened where the best lies on its edge."""
     validation: int | None = None
     n: int = 10
-    """Networks of the ensemble."""
-    ensemble_fanout: int = 20
+    """Networks of an ensemble."""
+    ensembles: int = 3
+    """Ensembles of each method, with its best kind of input weights."""
 
-    def parts(self, folder: Path) -> Generator[Part, Sequence[Any] | None, None]:
-        choices: dict[str, Choice] = {}
+    def parts(self, folder: Path) -> Parts:
         schemes = [scheme for scheme in INPUT_WEIGHTS if scheme in tuple(self.schemes)]
+        tuned: dict[str, list[TuneRecord]] = {}
         for scheme in schemes:
-            records = yield Part(f"{scheme}: tune", self._tune(scheme), folder / "tune" / scheme)
-            if records:
-                choices[scheme] = choose(records)
-        if len(choices) < len(schemes):
-            return  # a dry run: nobody knows the settings of the rest yet
-        best = min(schemes, key=lambda scheme: choices[scheme].lda_error_percent)
-        for scheme in sorted(schemes, key=lambda scheme: scheme != best):
-            sweep = self._sweep(choices[scheme], scheme, is_best=scheme == best)
-            yield Part(scheme, sweep, folder / scheme)
-        yield Part(f"Ensemble of {best}", self._ensemble(choices[best], best), folder / best)
+            tuned[scheme] = yield from self._tune(scheme, folder / TUNE_FOLDER / scheme)
+        if all(tuned.values()):
+            networks = self._networks(*settle(tuned))
+            yield Part("PI-ELM and LDA-ELM, each at its own setting", networks, folder)
+        else:  # a dry run
+            networks = self._networks(*self._suppose(schemes), is_supposed=True)
+            yield Part("At most, whatever is chosen", networks, folder)
 
-    def _tune(self, scheme: str) -> Tune:
+    def _tune(
+        self, scheme: str, folder: Path
+    ) -> Generator[Part, Sequence[Any] | None, list[TuneRecord]]:
+        """Try the grid, and widen it where it must be; no records in a dry run."""
         options = select(self, Tune) | {"repeats": self.tune_repeats}
-        return Tune(fanout=self.tune_fanout, input_weights=scheme, **options)
-
-    def _sweep(self, choice: Choice, scheme: str, is_best: bool) -> Sweep:
-        # Its largest networks may be the ensemble's: then members are tested at every fan-out.
-        is_ensembles = is_best and read_numbers(self.fanouts)[-1] == self.ensemble_fanout
-        options = select(self, Sweep) | self._chosen(choice, scheme)
-        repeats = max(self.repeats, self.n if is_ensembles else 0)
-        return Sweep(**options | {"repeats": repeats, "posteriors": is_ensembles})
-
-    def _ensemble(self, choice: Choice, scheme: str) -> Ensemble:
-        options = select(self, Ensemble) | self._chosen(choice, scheme)
-        return Ensemble(**options | {"fanout": self.ensemble_fanout, "repeats": 1})
-
-    def _chosen(self, choice: Choice, scheme: str) -> dict[str, Any]:
-        """The settings that were chosen."""
+        options |= {"fanout": self.tune_fanout, "input_weights": scheme}
+        first = yield Part(f"{scheme}: tune", Tune(**options), folder)
+        records = list(first or ())
         size = "weight_range" if scheme == "uniform" else "weight_norm"
-        other = {"weight_range": 0.5, "weight_norm": 2.0}
-        return {**other, "input_weights": scheme, size: choice.weight_size, "ridge": choice.ridge}
+        for _ in range(self.widen if records else 0):
+            grid = widen(records, [choose(records, method) for method in METHODS])
+            if grid is None:
+                break
+            wider = Tune(**options | {size: grid[0], "ridge": grid[1]})
+            more = yield Part(f"{scheme}: tune, grid widened", wider, folder)
+            records = list(more or ())
+        return records
+
+    def _networks(
+        self, chosen: tuple[Setting, ...], combined: tuple[Setting, ...], is_supposed: bool = False
+    ) -> ShapedNetworks:
+        names = ("ridge", "weight_norm", "weight_range")
+        grid = {name: read_values(getattr(self, name)) for name in names}
+        options = select(self, ShapedNetworks)
+        return ShapedNetworks(
+            chosen=chosen, combined=combined, is_supposed=is_supposed, grid=grid, **options
+        )
+
+    def _suppose(self, schemes: Sequence[str]) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
+        """Settings that take the most time: other weights for each method, the smallest ridge."""
+        ridge = read_values(self.ridge)[0]
+        supposed = [
+            Setting(scheme, method, 1.0 + place, ridge)
+            for scheme in schemes
+            for place, method in enumerate(METHODS)
+        ]
+        return tuple(supposed), tuple(supposed[-len(METHODS) :])
+
+
+def settle(
+    tuned: Mapping[str, Sequence[TuneRecord]],
+) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
+    """Each method's setting for every kind, and those of each method's best kind."""
+    choices = {
+        (scheme, method): choose(records, method)
+        for scheme, records in tuned.items()
+        for method in METHODS
+    }
+    settings = {key: _as_setting(key[0], choice) for key, choice in choices.items()}
+    best = [
+        min(tuned, key=lambda scheme: choices[scheme, method].chosen.error_percent)
+        for method in METHODS
+    ]
+    combined = tuple(settings[key] for key in zip(best, METHODS, strict=True))
+    return tuple(settings.values()), combined
+
+
+def _as_setting(scheme: str, choice: Choice) -> Setting:
+    return Setting(scheme, choice.method, choice.chosen.weight_size, choice.chosen.ridge)

@@ -16,6 +16,7 @@ from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.pairs import PairRecord
+from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
@@ -25,7 +26,7 @@ from elmlda.text import printable
 
 RECORD_TYPES: tuple[type[Any], ...] = (
     SweepRecord, EnsembleRecord, MistakeRecord, PairRecord, TimingRecord, CompareRecord, TuneRecord,
-    CalibrationRecord,
+    CalibrationRecord, ShapedRecord, ShapedEnsembleRecord,
 )  # fmt: skip
 """In the order of the fields of `RunRecords`."""
 INDEPENDENT = "independent"
@@ -47,6 +48,8 @@ class RunRecords:
     compare: list[CompareRecord]
     tune: list[TuneRecord]
     calibration: list[CalibrationRecord]
+    networks: list[ShapedRecord]
+    ensembles: list[ShapedEnsembleRecord]
 
     @property
     def has_papers_experiments(self) -> bool:
@@ -135,7 +138,7 @@ def read_run(folder: Path) -> RunRecords:
     run = find_run(folder)
     if run is None:
         raise ElmldaError(f"{folder}: no manifest.json, so no run of elmlda's. Name a run's folder.")
-    if not (run.has_papers_experiments or run.compare or run.tune):
+    if not (run.has_papers_experiments or run.compare or run.tune or run.networks):
         raise ElmldaError(f"{folder}: no records yet.", "Run a sweep with {out} first.", out=folder)
     return run
 

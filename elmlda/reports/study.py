@@ -1,210 +1,317 @@
-"""What `elmlda shaped` found, from the folders of its parts."""
+"""The report of `elmlda shaped`: PI-ELM and LDA-ELM with the same budget, each at its own best."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from elmlda import paper
-from elmlda.errors import ElmldaError
-from elmlda.experiments.tune import choose
+from elmlda.experiments.shaped import TUNE_FOLDER, settle
+from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports import plots
 from elmlda.reports.model import Column, Drawing, Report, Section, make_table
 from elmlda.reports.provenance import join_provenance
-from elmlda.reports.records import RunRecords, read_run
+from elmlda.reports.rates import METHOD_NAMES
+from elmlda.reports.records import RunRecords, find_run, read_run
 from elmlda.reports.subjects import tune
-from elmlda.reports.subjects.ensemble import describe_ensemble, tabulate_ensemble
-from elmlda.reports.subjects.sweep import FANOUT, HIDDEN, REPEATS, tabulate_sweep
-from elmlda.runs.manifest import MANIFEST
+from elmlda.reports.subjects.shaped import tabulate_best, tabulate_shaped, tabulate_sizes
 from elmlda.settings import INPUT_WEIGHTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MCDONNELL = (
-    "M. D. McDonnell, M. D. Tissera, T. Vladusich, A. van Schaik and J. Tapson, PLoS ONE 10 (8), 2015, "
-    "e0134254"
-)
-MCDONNELL_ERROR_PERCENT: dict[str, dict[int, float]] = {
-    "uniform": {1600: 3.7, 8000: 1.8},
-    "constrained": {1600: 3.5},
-    "receptive-field-constrained": {1600: 2.3, 8000: 1.1},
-}
-"""Scheme -> hidden units -> test errors, as the authors' own example programs state them (January
-2015, "about"; the last is the middle of 1.0 to 1.2). Their paper's abstract says: below 1 %."""
-COLUMNS = [
-    Column("Input weights", "input_weights"),
-    FANOUT,
-    HIDDEN,
-    REPEATS,
+ALPHA = 0.05
+SOURCES = ("networks", "images")
+"""Of chance."""
+RATE_COLUMNS = [
     Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
     Column("LDA-ELM, %", "lda_error_percent", ".2f", "lda_interval"),
     Column("PI − LDA, points", "difference", "+.3f", "difference_interval"),
 ]
-NOTE = (
-    "Norm (of uniform weights: range) and ridge were chosen on held-out training samples, see below; "
-    "then networks were trained on the whole training part. PI − LDA: mean of the repeats' own "
-    "differences."
+BEST_COLUMNS = [
+    Column("Input weights", "input_weights"),
+    Column("Networks", "networks", ".0f"),
+    Column("Repeats (PI, LDA)", "repeats"),
+    *RATE_COLUMNS[:1],
+    Column("images", "pi_images"),
+    *RATE_COLUMNS[1:2],
+    Column("images", "lda_images"),
+    *RATE_COLUMNS[2:],
+    Column("images", "difference_images"),
+    Column("p, networks", "p_networks_holm", ".2g"),
+    Column("p, images", "p_images_holm", ".2g"),
+]
+FANOUT_COLUMNS = [
+    Column("Input weights", "input_weights"),
+    Column("Fan-out", "fanout", ".3g"),
+    Column("Hidden units", "n_hidden", ",.0f", extra=True),
+    Column("Repeats", "lda_repeats", ".0f", extra=True),
+    *RATE_COLUMNS,
+    Column("p, networks", "p_networks_holm", ".2g"),
+]
+SIZE_COLUMNS = [
+    Column("Networks", "networks", ".0f"),
+    Column("Repeats", "lda_repeats", ".0f"),
+    *RATE_COLUMNS,
+]
+BEST_NOTE = (
+    "Same budget: as many hidden units and networks for both methods. ± is half the 95 % interval of "
+    "the mean over networks, from three repeats on; images: the 95 % interval over test images, by "
+    "bootstrap. PI − LDA: of networks with the same random numbers, so of repeats that both have. p is "
+    "two-sided: of the paired t-test over networks, and of McNemar's test over images, extended to "
+    "averages; both with Holm's correction for the rows of this table. Networks are combined "
+    "by the mean of LDA-ELM's posteriors and of PI-ELM's scores."
 )
-USUAL_FANOUT = 10
+FANOUT_NOTE = "p, networks: of the paired t-test, by Holm's correction for the fan-outs of each kind."
 
 
 @dataclass(frozen=True)
 class Study:
-    """The runs of a study, by kind of input weights."""
+    """The runs of a study, and the records at the settings that are chosen."""
 
-    runs: Mapping[str, RunRecords]
+    run: RunRecords
     tuned: Mapping[str, RunRecords]
+    """By kind of input weights."""
+    networks: Sequence[ShapedRecord]
+    ensembles: Sequence[ShapedEnsembleRecord]
+    chosen: Sequence[Setting]
+    combined: Sequence[Setting]
+    """Of those, the ones that make ensembles."""
 
 
-def read_study(folder: Path) -> Study | None:
-    """Read the runs below a folder; None if they are none of a study's."""
-    found = []
-    for place, name in ((folder, "sweep"), (folder / "tune", "tune")):
-        runs = {scheme: place / scheme for scheme in INPUT_WEIGHTS}
-        present = {scheme: read_run(run) for scheme, run in runs.items() if (run / MANIFEST).exists()}
-        found.append({scheme: run for scheme, run in present.items() if getattr(run, name)})
-    return Study(*found) if found[0] else None
+def is_study(folder: Path) -> bool:
+    """Whether `elmlda shaped` has trained networks there."""
+    return (folder / ShapedRecord.FILE).exists()
 
 
-def make_study_report(folder: Path, study: Study) -> Report:
+def read_study(folder: Path) -> Study:
+    """Read the study's runs; networks of settings that are no longer chosen are left out."""
+    run = read_run(folder)
+    found = {kind: find_run(folder / TUNE_FOLDER / kind) for kind in INPUT_WEIGHTS}
+    tuned = {kind: each for kind, each in found.items() if each and each.tune}
+    used = {record.input_weights for record in run.networks}
+    if used <= tuned.keys():
+        chosen, combined = settle({kind: each.tune for kind, each in tuned.items() if kind in used})
+    else:
+        chosen = tuple({record.setting for record in run.networks})
+        combined = tuple({record.setting for record in run.ensembles})
+    networks = [record for record in run.networks if record.setting in chosen]
+    ensembles = [record for record in run.ensembles if record.setting in combined]
+    return Study(run, tuned, networks, ensembles, chosen, combined)
+
+
+def make_study_report(folder: Path) -> Report:
     """What the runs of the study say together."""
-    names = {run.name for run in study.runs.values()}
-    if len(names) > 1:
-        raise ElmldaError(f"{folder}: runs of several data sets ({', '.join(sorted(names))}).")
-    tables = {scheme: tabulate_sweep(run.sweep) for scheme, run in study.runs.items()}
-    together = tabulate_schemes(tables)
-    findings = describe_findings(study, tables)
-    runs = [*study.runs.values(), *study.tuned.values()]
-    shared = {"input weights": ", ".join(study.runs)}
+    study = read_study(folder)
+    best, every = tabulate_best(study.networks, study.ensembles), tabulate_shaped(study.networks)
+    headline, *others = describe_findings(best)
+    runs = [study.run, *study.tuned.values()]
     return Report(
-        title=f"elmlda shaped on {runs[0].name}",
-        question="Which input weights are best?",
-        headline=findings[0],
-        second_line=" ".join(findings[1:]),
-        sections=list(_make_sections(study, tables, together)),
-        tables={"schemes": together},
-        provenance=join_provenance(runs, shared, runs[0].settings.get("sha256")),
+        title=f"elmlda shaped on {study.run.name}",
+        question="Which input weights are best, and does LDA-ELM beat PI-ELM with each at its best?",
+        headline=headline,
+        second_line=" ".join([*others, *_describe_edges(study)]),
+        sections=list(_make_sections(study, best, every)),
+        tables={"shaped_best": best, "shaped_fanouts": every},
+        gaps=list(_find_gaps(study)),
+        provenance=join_provenance(runs, study.run.settings, study.run.settings.get("sha256")),
     )
 
 
-def tabulate_schemes(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """All kinds' rows together, `tabulate_sweep`'s columns but for the paper's."""
-    parts = [table.assign(input_weights=scheme) for scheme, table in tables.items()]
-    frame = pd.concat(parts, ignore_index=True)
-    ours = frame.loc[:, ~frame.columns.str.match("paper_|.*_distance$")]
-    return ours[["input_weights", *ours.columns.drop("input_weights")]]
+def describe_findings(best: pd.DataFrame) -> list[str]:
+    """The best rate, and whether LDA-ELM beats PI-ELM, in sentences; `best` is `tabulate_best`'s."""
+    rows = best.to_dict("records")
+    top = min(rows, key=lambda row: min(row["pi_error_percent"], row["lda_error_percent"]))
+    sentences = [f"{name_classifier(top)}: {_describe_rates(top)}.", f"There {_judge(top)}."]
+    single = [row for row in rows if row["networks"] == 1]
+    listed = ", ".join(f"{_describe_difference(row)} ({row['input_weights']})" for row in single)
+    sentences.append(f"For single networks PI − LDA is {listed} points.")
+    return [*sentences, _count_wins(best)]
 
 
-def describe_findings(study: Study, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Which kind is best, by how much, and whether LDA still beats PI, in sentences."""
-    sentences = [_describe_rates(tables)]
-    sentences += [
-        f"An ensemble of {record.size} networks with {scheme} input weights has "
-        f"{100 * record.errors / record.n_test:.2f} % ({record.errors} of {record.n_test:,})."
-        for scheme, run in study.runs.items()
-        for record in run.ensemble
-        if record.key == run.best_ensemble
-    ]
-    return sentences + [_describe_advantage(scheme, table) for scheme, table in tables.items()]
-
-
-def _describe_rates(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Every kind's error rate at the largest size that all have, the best first."""
-    by_size = {
-        scheme: table.set_index("n_hidden")["lda_error_percent"] for scheme, table in tables.items()
-    }
-    common = set.intersection(*(set(rates.index) for rates in by_size.values()))
-    if not common:
-        return "No number of hidden units has been run with every kind of input weights yet."
-    size = max(common)
-    rates = sorted((float(rates[size]), scheme) for scheme, rates in by_size.items())
-    listed = ", ".join(f"{percent:.2f} % ({scheme})" for percent, scheme in rates)
-    return f"Test errors of LDA-ELM with {int(size):,} hidden units: {listed}."
-
-
-def _describe_advantage(scheme: str, table: pd.DataFrame) -> str:
-    """Whether LDA-ELM has fewer errors than PI-ELM, and at how many sizes beyond chance."""
-    half = table["difference_interval"]
-    better = (table["difference"] > half).sum()
-    worse = (table["difference"] < -half).sum()
-    row = table.iloc[(table["fanout"] - USUAL_FANOUT).abs().argmin()]
-    interval = "" if pd.isna(row["difference_interval"]) else f" ± {row['difference_interval']:.3f}"
-    return (
-        f"{scheme}: of {len(table)} sizes LDA-ELM is better than PI-ELM beyond chance (95 % interval "
-        f"of the paired difference) at {better}, worse at {worse}; at fan-out {row['fanout']:g} "
-        f"PI − LDA is {row['difference']:+.3f}{interval} points."
-    )
-
-
-def _make_sections(
-    study: Study, tables: Mapping[str, pd.DataFrame], together: pd.DataFrame
-) -> Iterator[Section]:
-    is_mnist = all(run.is_papers_data for run in study.runs.values())
-    stars = f" Stars: what {MCDONNELL}, say of their PI-ELM." if is_mnist else ""
-    figure = Drawing(
-        "schemes",
-        "Test error rate over fan-out for each kind of input weights",
-        f"Dotted: PI-ELM. Intervals of three repeats or more are drawn.{stars}",
-        partial(plot_schemes, tables=tables, is_mnist=is_mnist),
-    )
-    yield Section(
-        "schemes",
-        "Error rate over fan-out by input weights",
-        figures=[figure],
-        tables=[make_table("Error rates in per cent, means over repeats", together, COLUMNS)],
-        note=NOTE,
-    )
-    if study.tuned:
-        chosen = pd.DataFrame(
-            [{"input_weights": scheme, **vars(choose(run.tune))} for scheme, run in study.tuned.items()]
+def _count_wins(best: pd.DataFrame) -> str:
+    """In how many comparisons which method is better, and in how many beyond chance."""
+    sentences = []
+    for method, is_better in (("LDA-ELM", best["difference"] > 0), ("PI-ELM", best["difference"] < 0)):
+        networks, images = (
+            (is_better & (best[f"p_{source}_holm"] < ALPHA)).sum() for source in SOURCES
         )
-        shown = make_table(tune.CAPTION, chosen, tune.COLUMNS)
-        yield Section("choices", "What was chosen on held-out samples", tables=[shown])
-    for scheme, run in study.runs.items():
-        if run.ensemble:
-            shown = describe_ensemble(tabulate_ensemble(run.ensemble), beside_paper=False)
-            title = f"Ensemble of networks with {scheme} weights"
-            yield Section(f"ensemble-{scheme}", title, tables=[shown])
+        sentences.append(
+            f"{method} is better in {is_better.sum()}, beyond the chance of networks in {networks} and "
+            f"of test images in {images}"
+        )
+    return f"Of {len(best)} comparisons {'; '.join(sentences)} (Holm's correction, p < {ALPHA})."
 
 
-def plot_schemes(figure: Figure, tables: Mapping[str, pd.DataFrame], is_mnist: bool) -> None:
-    """Error rate over fan-out, a curve for each kind of input weights.
+def name_classifier(row: Mapping[Any, Any]) -> str:
+    """As in: Ensembles of 10 networks with constrained input weights."""
+    what = "Single networks" if row["networks"] == 1 else f"Ensembles of {row['networks']} networks"
+    return f"{what} of {row['n_hidden']:,} hidden units with {row['input_weights']} input weights"
 
-    Parameters
-    ----------
-    tables : scheme -> `tabulate_sweep`'s table
-    is_mnist : whether the paper's curve and McDonnell's points are for the same data
-    """
-    figure.set_size_inches(6.4, 4.6)
+
+def _describe_rates(row: Mapping[Any, Any]) -> str:
+    """Rates with both intervals."""
+    parts = [
+        f"{METHOD_NAMES[method]} {row[f'{method}_error_percent']:.2f} %"
+        + _name_half(row[f"{method}_interval"], ".2f")
+        + _name_images(row, method, ".2f")
+        for method in ("lda", "pi")
+    ]
+    return " and ".join(parts)
+
+
+def _name_half(half: float, form: str) -> str:
+    return "" if pd.isna(half) else f" ± {half:{form}}"
+
+
+def _name_images(row: Mapping[Any, Any], name: str, form: str) -> str:
+    bounds = [row[f"{name}_images_{end}"] for end in ("low", "high")]
+    if pd.isna(bounds[0]):
+        return ""
+    low, high = (format(bound, form).replace("-", "−") for bound in bounds)
+    return f" ({low} to {high} over images)"
+
+
+def _describe_difference(row: Mapping[Any, Any]) -> str:
+    half = _name_half(row["difference_interval"], ".3f")
+    return f"{row['difference']:+.3f}".replace("-", "−") + half
+
+
+def _judge(row: Mapping[Any, Any]) -> str:
+    """Whether the methods differ, by networks and by images."""
+    images = _name_images(row, "difference", "+.3f")
+    text = f"PI − LDA is {_describe_difference(row)} points{images}"
+    p_values = {source: row[f"p_{source}_holm"] for source in SOURCES}
+    if all(map(pd.isna, p_values.values())):
+        return f"{text}, from too few repeats to judge"
+    beyond = [source for source, p in p_values.items() if p < ALPHA]
+    over = " and ".join(f"over {source}" for source in beyond)
+    return f"{text}, beyond chance {over}" if beyond else f"{text}, not beyond chance"
+
+
+def _describe_edges(study: Study) -> Iterator[str]:
+    """Where the best of what was tried lies on the edge of it, after all widening."""
+    for kind, run in study.tuned.items():
+        table = tune.tabulate_choices(run.tune, kind)
+        for row in table[table["best_at"].str.contains(";")].to_dict("records"):
+            yield f"{row['name']}'s best on held-out samples with {kind} weights: {row['best_at']}."
+
+
+def _make_sections(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Iterator[Section]:
+    yield Section(
+        "best",
+        "Same budget, each at its own best",
+        figures=[_draw(study, best, every)],
+        tables=[make_table("Test errors in per cent", _show_best(best), BEST_COLUMNS)],
+        note=BEST_NOTE,
+    )
+    if study.ensembles:
+        sizes = make_table(
+            "Test errors in per cent, means over ensembles", tabulate_sizes(study.ensembles),
+            SIZE_COLUMNS,
+        )  # fmt: skip
+        yield Section("sizes", "Networks in an ensemble", tables=[sizes])
+    if study.tuned:
+        yield _make_choices(study)
+    shown = make_table("Test errors in per cent, means over networks", every, FANOUT_COLUMNS)
+    yield Section("fanouts", "Every fan-out", tables=[shown], note=FANOUT_NOTE, folded=True)
+
+
+def _show_best(best: pd.DataFrame) -> pd.DataFrame:
+    """With the columns that are text."""
+    counts = zip(best["pi_repeats"], best["lda_repeats"], strict=True)
+    shown = best.assign(repeats=[f"{pi}, {lda}" for pi, lda in counts])
+    for name, form in (("pi", ".2f"), ("lda", ".2f"), ("difference", "+.3f")):
+        shown[f"{name}_images"] = [
+            _name_images(row, name, form).strip(" ()").removesuffix(" over images")
+            for row in best.to_dict("records")
+        ]
+    return shown
+
+
+def _make_choices(study: Study) -> Section:
+    table = pd.concat([tune.tabulate_choices(run.tune, kind) for kind, run in study.tuned.items()])
+    return Section(
+        "choices",
+        "What was chosen on held-out samples",
+        tables=[make_table(tune.CAPTION, table, tune.CHOICE_COLUMNS)],
+        note=" ".join([tune.RULE, *_describe_widening(study)]),
+    )
+
+
+def _describe_widening(study: Study) -> Iterator[str]:
+    """Values that the grid did not have at first."""
+    planned = study.run.planned("shaped")
+    for kind, run in study.tuned.items():
+        name = tune.name_size(kind)
+        for title, field, first in (
+            (name, "weight_size", f"first_weight_{name}"),
+            ("ridge", "ridge", "first_ridge"),
+        ):
+            added = {getattr(record, field) for record in run.tune} - set(planned.get(first, ()))
+            if added and first in planned:
+                values = ", ".join(f"{value:g}" for value in sorted(added))
+                yield f"The grid of {kind} weights was widened: {title} {values}."
+
+
+def _find_gaps(study: Study) -> Iterator[str]:
+    """Networks and ensembles that are planned and not recorded yet."""
+    planned = study.run.planned("shaped")
+    largest, n_ensembles = max(planned["n_hidden"]), planned["ensembles"]
+    done = Counter(record.setting for record in study.networks if record.n_hidden == largest)
+    whole = Counter(record.setting for record in study.ensembles if record.size == planned["n"])
+    for setting in study.chosen:
+        is_combined, name = setting in study.combined, METHOD_NAMES[setting.method]
+        n_planned = max(planned["repeats"], planned["n"] * n_ensembles if is_combined else 0)
+        if done[setting] < n_planned:
+            yield f"{setting.input_weights}, {name}: {done[setting]} of {n_planned} planned networks."
+        if is_combined and whole[setting] < n_ensembles:
+            yield f"{name}: {whole[setting]} of {n_ensembles} planned ensembles."
+
+
+def _draw(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Drawing:
+    is_mnist = study.run.is_papers_data
+    hollow = " Hollow: the paper's LDA-ELM, uniform weights." if is_mnist else ""
+    return Drawing(
+        "shaped",
+        "Test error rate over fan-out for each kind of input weights, PI-ELM and LDA-ELM",
+        "Solid: LDA-ELM; dotted: PI-ELM, each at its own setting. Large markers beyond the curves: "
+        f"ensembles, PI-ELM's hollow. Intervals are over networks.{hollow}",
+        partial(plot_shaped, every=every, best=best, is_mnist=is_mnist),
+    )
+
+
+def plot_shaped(figure: Figure, every: pd.DataFrame, best: pd.DataFrame, is_mnist: bool) -> None:
+    """Error rate over fan-out, two curves for each kind of input weights, and the ensembles."""
+    figure.set_size_inches(6.8, 4.6)
     axes = figure.subplots()
-    for i, (scheme, table) in enumerate(tables.items()):
-        look = plots.style(i)
-        rates, half = table["lda_error_percent"], _choose_intervals(table)
-        plots.plot_points(axes, table["fanout"], rates, half, ls="-", ms=3, label=scheme, **look)
-        axes.plot(table["fanout"], table["pi_error_percent"], color=look["color"], ls=":", lw=1.0)
-        stated = MCDONNELL_ERROR_PERCENT.get(scheme, {})
-        if is_mnist and stated:
-            fanouts = [n_hidden / paper.N_INPUTS for n_hidden in stated]
-            axes.plot(fanouts, list(stated.values()), ls="", ms=8, color=look["color"], marker="*")
+    places = {kind: i for i, kind in enumerate(INPUT_WEIGHTS)}
+    for kind, rows in every.groupby("input_weights", sort=False):
+        look = plots.style(places[str(kind)])
+        for method, line in (("lda", {"ls": "-", "label": kind}), ("pi", {"ls": ":", "mfc": "none"})):
+            rates, half = rows[f"{method}_error_percent"], rows[f"{method}_interval"]
+            plots.plot_points(axes, rows["fanout"], rates, half, ms=3, lw=1.0, **look, **line)
+    for row in best[best["networks"] > 1].to_dict("records"):
+        place = 1.05 * every["fanout"].max()
+        look = {**plots.style(places.get(row["input_weights"], 4)), "ms": 8}
+        for method, fill in (
+            ("lda", {"label": f"{row['networks']} networks"}),
+            ("pi", {"mfc": "none"}),
+        ):
+            rate, half = row[f"{method}_error_percent"], row[f"{method}_interval"]
+            plots.plot_points(axes, [place], [rate], [half], **look, **fill)
     axes.plot([], [], ls=":", lw=1.0, color=plots.ink(), label="PI-ELM of the same colour")
     if is_mnist:
         papers, look = paper.LDA_ERROR_PERCENT, {"color": plots.ink(), "marker": "o"}
         plots.plot_papers(axes, list(papers), list(papers.values()), "LDA-ELM, the paper", **look)
-        axes.plot([], [], ls="", ms=8, marker="*", color=plots.ink(), label="PI-ELM, McDonnell et al.")
-    together = pd.concat(tables.values())
-    means = plots.name_means(together["repeats"], _choose_intervals(together))
-    axes.set(yscale="log", ylabel=plots.RATE_LABEL, title=f"LDA-ELM by input weights, {means}")
+    means = plots.name_means(every["lda_repeats"], every["lda_interval"])
+    axes.set(yscale="log", ylabel=plots.RATE_LABEL, title=f"Each method at its own setting, {means}")
     plots.integer_axis(axes.xaxis)
     plots.log_ticks(axes.yaxis)
-    plots.legend_below(figure, n_columns=2)
-
-
-def _choose_intervals(table: pd.DataFrame) -> pd.Series[float]:
-    """Half the intervals that are drawn: those of two repeats would hide everything."""
-    return table["lda_interval"].where(table["repeats"] > 2)
+    plots.legend_below(figure, n_columns=3)

@@ -16,10 +16,10 @@ from elmlda.reports.comparison import make_comparison_report
 from elmlda.reports.model import Report
 from elmlda.reports.render import render_html, render_markdown
 from elmlda.reports.run import make_run_report
-from elmlda.reports.study import make_study_report, read_study
+from elmlda.reports.study import is_study, make_study_report
 from elmlda.runs.files import write_atomically
 from elmlda.runs.manifest import MANIFEST
-from elmlda.settings import ACTIVATION_NAMES, INPUT_WEIGHTS, REPORT_FORMATS
+from elmlda.settings import ACTIVATION_NAMES, REPORT_FORMATS
 
 ADVICE = "The records are unchanged: remove the cause and run the same command again."
 
@@ -64,10 +64,10 @@ def report(folder: str | Path, formats: Collection[str] = REPORT_FORMATS) -> Wri
 
 def make_report(folder: Path) -> Report:
     """The report of a run, or of a folder of runs, whichever command made them."""
+    if is_study(folder):
+        return make_study_report(folder)
     if (folder / MANIFEST).exists() or not any(folder.glob(f"*/{MANIFEST}")):
         return make_run_report(folder)
-    if study := read_study(folder):
-        return make_study_report(folder, study)
     if choices := read_choices(folder):
         return make_choices_report(choices)
     return make_comparison_report(folder)
@@ -81,7 +81,6 @@ def find_folders(top: Path) -> list[Path]:
     runs = {path.parent for path in top.rglob(MANIFEST)}
     choices = {run for run in runs if run.name.partition("-")[0] in ACTIVATION_NAMES}
     together = {run.parent for run in runs if (run / CompareRecord.FILE).exists() and run.parent != top}
-    together |= {run.parent for run in runs if run.name in INPUT_WEIGHTS and run.parent.name != "tune"}
     return sorted(runs - choices | together | {run.parent for run in choices})
 
 

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +30,24 @@ class PosteriorStore:
     folder : the run's
     identity : the run's, as in its manifest: a file of another run is not used
     shape : n_test × n_classes
+    require : refuses an array that can't be what is kept, if that is not posteriors
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], shape: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: Mapping[str, Any],
+        shape: tuple[int, int],
+        require: Callable[[FloatArray], None] = require_posteriors,
+    ) -> None:
         self._folder = folder / "posteriors"
         self._identity = identity
         self._shape = shape
+        self._require = require
 
     def write(self, key: tuple[int, ...], n_hidden: int, posteriors: FloatArray) -> None:
         """Keep a network's posteriors (float32)."""
-        require_posteriors(posteriors)
+        self._require(posteriors)
         content = io.BytesIO()
         np.savez(
             content,
@@ -89,7 +97,7 @@ class PosteriorStore:
             raise ValueError(f"{posteriors.dtype} of shape {posteriors.shape}")
         if hashlib.sha256(posteriors.tobytes()).hexdigest() != sha256:
             raise ValueError("the content does not have its checksum")
-        require_posteriors(posteriors)
+        self._require(posteriors)
         return posteriors
 
     def _path(self, key: tuple[int, ...], n_hidden: int) -> Path:

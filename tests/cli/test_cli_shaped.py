@@ -2,20 +2,29 @@
 
 import csv
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from command_line import read_records
-from made_up import make_run, sweep_records
+from command_line import invoke_here, read_records
+from scipy.special import softmax
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
-from elmlda.errors import ElmldaError
-from elmlda.experiments.tune import TuneRecord, choose
+from elmlda.experiments.run_spec import Share
+from elmlda.experiments.selection import choose
+from elmlda.experiments.shaped_networks import ShapedNetworks
+from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
+from elmlda.experiments.tune import Tune, TuneRecord
+from elmlda.networks import cost
 from elmlda.networks.model_file import read_model
-from elmlda.networks.train import run_network
+from elmlda.networks.train import Readout, run_network, train_network
+from elmlda.reports.study import make_study_report
 from elmlda.reports.write import report
-from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
+from elmlda.runs.manifest import read_manifest
+from elmlda.runs.records import open_records
+from elmlda.settings import INPUT_WEIGHTS, NetworkSettings, Resources
 
 SHAPED = INPUT_WEIGHTS[1:]
 PLAN = "--hidden", "10,20,30", "--ridge", "0.01", "--min-field", "2", "--precision", "double", "--quiet"
@@ -198,13 +207,18 @@ def test_tune_counts_what_a_network_gets_wrong_of_the_held_out_samples(tune, clo
         network = run_network(data, rng, (30,), settings)
         assert (record.pi_errors, record.lda_errors) == (network.pi_errors[0], network.lda_errors[0])
         assert (record.n_hidden, record.n_validation) == (30, 150)
-    best = choose(records)
-    means = {
-        key: np.mean([r.lda_errors for r in records if (r.weight_size, r.ridge) == key])
-        for key in {(r.weight_size, r.ridge) for r in records}
-    }
-    assert means[best.weight_size, best.ridge] == min(means.values())
-    assert f"--weight-norm {best.weight_size:g} --ridge {best.ridge:g}, " in printed
+    for method, name in (("pi", "PI-ELM"), ("lda", "LDA-ELM")):
+        chosen = choose(records, method).chosen
+        options = f"--weight-norm {chosen.weight_size:g} --ridge {chosen.ridge:g}, "
+        assert f"{name}: --input-weights constrained {options}" in printed
+
+
+def test_tune_says_where_the_best_lies_on_the_edge(tune):
+    printed = tune("--ridge", "1e-3,1000", "--weight-norm", "1", "--repeats", 3)[1]
+    assert printed.count("\n  Its best lies at the ") == 2, "of two values each is on an edge"
+    assert "largest ridge that was tried (1000)." in printed
+    inside = tune("--ridge", "1e-3", "--weight-norm", "1", "--repeats", 3, folder="one")[1]
+    assert "Its best lies" not in inside, "one value has no edge"
 
 
 def test_tune_goes_on_and_tries_more(tune, tmp_path):
@@ -270,14 +284,33 @@ STUDY = """
 fanout = "1-3"
 repeats = 3
 tune_fanout = 2
-tune_repeats = 1
+tune_repeats = 3
 ridge = [0.01, 1]
 weight_norm = "1,4"
 weight_range = "0.5,2"
+widen = 1
 min_field = 2
-n = 4
-ensemble_fanout = 3
+n = 3
+ensembles = 2
 """
+
+
+@pytest.fixture(scope="module")
+def made(clouds, tmp_path_factory):
+    """The whole study, and what it printed."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "study.toml").write_text(STUDY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        result = invoke_here("shaped", "--config", "study.toml", "--data-dir", clouds)
+    assert result.exit_code == 0, result.output
+    return folder, result.stdout
+
+
+@pytest.fixture
+def whole_study(made, study, tmp_path):
+    shutil.copytree(made[0] / "results", tmp_path / "results")
+    return study
 
 
 @pytest.fixture
@@ -292,92 +325,176 @@ def study(invoke, clouds, tmp_path):
     return run
 
 
-def test_the_study_tunes_sweeps_and_combines(study, tmp_path):
-    printed = study().stdout
+def read_tuned(folder):
+    return {kind: read_records(folder / "tune" / kind, TuneRecord) for kind in INPUT_WEIGHTS}
+
+
+def test_the_study_runs_each_method_at_its_own_setting(made, whole_study, clouds, tmp_path):
     folder = tmp_path / "results/shaped"
-    choices = {}
-    for scheme in INPUT_WEIGHTS:
-        choices[scheme] = choose(read_records(folder / "tune" / scheme, TuneRecord))
-        run = json.loads((folder / scheme / "manifest.json").read_text())["run"]
-        size = run["weight_range" if scheme == "uniform" else "weight_norm"]
-        assert (size, run["ridge"]) == (choices[scheme].weight_size, choices[scheme].ridge)
-    best = min(INPUT_WEIGHTS, key=lambda scheme: choices[scheme].lda_error_percent)
-    assert f"Ensemble of {best}" in printed
-    repeats = {scheme: len(read_rows(folder / scheme / "sweep.csv")) // 3 for scheme in INPUT_WEIGHTS}
-    assert repeats == {scheme: 4 if scheme == best else 3 for scheme in INPUT_WEIGHTS}
-    assert [path.parent.name for path in folder.glob("*/ensemble.csv")] == [best]
+    tuned, records = read_tuned(folder), read_records(folder, ShapedRecord)
+    assert any(len({r.ridge for r in found}) > 2 for found in tuned.values()), "some grid is widened"
+    assert "tune, grid widened" in made[1]
+    best = {
+        method: min(INPUT_WEIGHTS, key=lambda k: choose(tuned[k], method).chosen.error_percent)
+        for method in ("pi", "lda")
+    }
+    for kind in INPUT_WEIGHTS:
+        for method in ("pi", "lda"):
+            chosen = choose(tuned[kind], method).chosen
+            found = [r for r in records if (r.input_weights, r.method) == (kind, method)]
+            assert {(r.weight_size, r.ridge) for r in found} == {(chosen.weight_size, chosen.ridge)}
+            assert len(found) == 3 * (6 if best[method] == kind else 3)
+    data = load_dataset(data_dir=clouds)
+    for record in records[::7]:
+        size = "weight_range" if record.input_weights == "uniform" else "weight_norm"
+        settings = NetworkSettings(
+            ridge=record.ridge, input_weights=record.input_weights, min_field=2,
+            **{size: record.weight_size},
+        )  # fmt: skip
+        rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(record.repeat,)))
+        network = run_network(data, rng, (record.n_hidden,), settings)
+        assert getattr(network, f"{record.method}_errors") == (record.errors,)
     before = {path: path.read_bytes() for path in folder.rglob("*.csv")}
-    study()
+    assert "all         0 networks" in whole_study("--dry-run").stdout.splitlines()[-1]
+    assert whole_study("--quiet").stdout == ""
     assert {path: path.read_bytes() for path in folder.rglob("*.csv")} == before
-    assert study("--quiet").stdout == ""
 
 
-def test_the_studys_report(study, invoke, tmp_path):
-    study("--quiet")
+def test_ensembles_are_of_posteriors_and_of_scores(made, clouds):
+    """Each is made again here from its networks, by scores that were not stored."""
+    folder, data = made[0] / "results/shaped", load_dataset(data_dir=clouds)
+    ensembles = read_records(folder, ShapedEnsembleRecord)
+    assert {(r.method, r.repeat, r.size) for r in ensembles} == {
+        (method, repeat, size) for method in ("pi", "lda") for repeat in (0, 1) for size in (1, 2, 3)
+    }
+    for method in ("pi", "lda"):
+        for repeat in (0, 1):
+            of_one = [r for r in ensembles if (r.method, r.repeat) == (method, repeat)]
+            total = 0
+            for record, network in zip(of_one, range(3 * repeat, 3 * repeat + 3), strict=True):
+                size = "weight_range" if record.input_weights == "uniform" else "weight_norm"
+                settings = NetworkSettings(
+                    ridge=record.ridge, input_weights=record.input_weights, min_field=2,
+                    precision="double", **{size: record.weight_size},
+                )  # fmt: skip
+                rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(network,)))
+                readout = Readout((record.n_hidden,), record.ridge)
+                trained = train_network(data, rng, [readout], settings, Resources(), [method])
+                scores = trained.readouts[0].scores[method][:, 0]
+                total = total + (softmax(scores, axis=1) if method == "lda" else scores)
+                wrong = np.flatnonzero(total.argmax(axis=1) != data.test.labels)
+                assert record.errors == len(wrong)
+            assert record.places == set(wrong.tolist())
+
+
+def test_few_networks_of_every_kind_come_first(clouds, tmp_path):
+    chosen = tuple(
+        Setting(kind, method, 1.0, 0.1 if method == "pi" else 0.2)
+        for kind in INPUT_WEIGHTS
+        for method in ("pi", "lda")
+    )
+    networks = ShapedNetworks(
+        data_dir=clouds, min_field=2, chosen=chosen, combined=chosen[:2], fanouts=1, repeats=5, n=4
+    )
+    spec = networks.bind(tmp_path, Share())
+    order = [(job.kind, job.key[0]) for job in networks.plan(spec).jobs()]
+    assert len(order) == 12 + 15, "methods that differ in their ridge alone share a network"
+    assert {repeat for _, repeat in order[:12]} == {0, 1, 2}
+    assert order[12] == ("uniform", 3), "then the rest of the first ensemble"
+    assert {kind for kind, _ in order[13:20]} == set(INPUT_WEIGHTS)
+    assert order[20:] == [("uniform", repeat) for repeat in range(5, 12)]
+
+
+def test_a_stopped_study_goes_on(whole_study, tmp_path):
+    """A record less, a whole ensemble less, and outputs that are gone: all is computed again."""
+    folder = tmp_path / "results/shaped"
+    files = [folder / "networks.csv", folder / "ensembles.csv"]
+    before = [read_rows(path) for path in files]
+    files[0].write_text("".join(files[0].read_text().splitlines(keepends=True)[:-4]))
+    files[1].write_text("".join(files[1].read_text().splitlines(keepends=True)[:-1]))
+    for path in list((folder / "posteriors").iterdir())[:3]:
+        path.unlink()
+    whole_study("--quiet")
+    assert [read_rows(path) for path in files] == before
+
+
+def test_the_studys_report(whole_study, invoke, tmp_path):
     result = invoke("report", "--format", "csv", "--format", "figures", "--format", "md")
     assert result.exit_code == 0
     folder = tmp_path / "results/shaped"
-    assert "results/shaped: Test errors of LDA-ELM with 27 hidden units: " in result.stdout
-    rows = read_rows(folder / "schemes.csv")
+    assert "results/shaped: " in result.stdout
+    assert "Ensembles of 3 networks of 27 hidden units with" in result.stdout
+    rows = read_rows(folder / "shaped_fanouts.csv")
     assert [row["input_weights"] for row in rows] == [s for s in INPUT_WEIGHTS for _ in range(3)]
+    records = read_records(folder, ShapedRecord)
     for row in rows:
-        errors = [
-            int(record["lda_errors"])
-            for record in read_rows(folder / row["input_weights"] / "sweep.csv")
-            if record["n_hidden"] == row["n_hidden"]
-        ]
-        assert float(row["lda_error_percent"]) == pytest.approx(np.mean(errors) / 2, rel=1e-5)
+        for method in ("pi", "lda"):
+            key = row["input_weights"], method, int(row["n_hidden"])
+            errors = [r.errors for r in records if (r.input_weights, r.method, r.n_hidden) == key]
+            assert float(row[f"{method}_error_percent"]) == pytest.approx(np.mean(errors) / 2, rel=1e-5)
     page = (folder / "report.md").read_text()
-    for expected in ("What was chosen on held-out samples", "Ensemble of networks with", "PI − LDA is"):
+    for expected in (
+        "## Same budget, each at its own best",
+        "## What was chosen on held-out samples",
+        "weights was widened: ",
+        "Of 5 comparisons LDA-ELM is better in ",
+    ):
         assert expected in page
     assert page.count("\nelmlda shaped --") == 1, "one command made all of its runs"
-    assert (folder / "schemes.png").stat().st_size > 10_000
+    assert (folder / "shaped.png").stat().st_size > 10_000
     for scheme in INPUT_WEIGHTS:
         assert (folder / "tune" / scheme / "tune.png").exists()
-        assert "are best: LDA-ELM gets" in (folder / "tune" / scheme / "report.md").read_text()
+        tuned = (folder / "tune" / scheme / "report.md").read_text()
+        assert f"PI-ELM with {scheme} input weights: " in tuned
 
 
-def test_a_study_on_mnist_stands_beside_others_figures(tmp_path):
-    """The paper's points, and those of McDonnell et al., which are of 28 × 28 images."""
-    rates = {1: [(3.3, 3.2)] * 2, 10: [(1.2, 1.1)] * 2}
-    for scheme in ("constrained", "receptive-field-constrained"):
-        run = {"input_weights": scheme, "weight_norm": 1.0, "ridge": 1.0}
-        make_run(tmp_path / scheme, run=run, sweep=sweep_records(rates))
-    paths = report(tmp_path, ("figures", "md")).paths
-    assert [path.name for path in paths] == ["schemes.png", "schemes.svg", "report.md"]
-    drawn = (tmp_path / "schemes.svg").read_text()
-    assert "LDA-ELM, the paper" in drawn
-    assert "PI-ELM, McDonnell et al." in drawn
-    page = (tmp_path / "report.md").read_text()
-    assert "What was chosen on held-out samples" not in page, "there was no tuning"
-
-
-def test_a_study_without_a_common_size_says_so(tmp_path):
-    for scheme, fanout in (("uniform", 1), ("constrained", 2)):
-        rates = {fanout: [(3.0, 2.9)]}
-        make_run(tmp_path / scheme, run={"input_weights": scheme}, sweep=sweep_records(rates))
-    finding = report(tmp_path, ("md",)).report.headline
-    assert finding.startswith("No number of hidden units has been run with every kind")
-
-
-def test_a_study_is_of_one_data_set(tmp_path):
-    for scheme, name in (("uniform", "mnist"), ("constrained", "digits")):
-        run = {"input_weights": scheme, "dataset": name}
-        make_run(tmp_path / scheme, run=run, sweep=sweep_records({1: [(3.0, 2.9)]}))
-    with pytest.raises(ElmldaError, match=r"runs of several data sets \(.*mnist"):
-        report(tmp_path, ("md",))
-
-
-def test_ridges_that_float32_is_not_enough_for(tune):
-    """The whole network is computed again in double, and its records say so."""
-    records, _ = tune("--weight-norm", "0.001", "--ridge", "1e-12,1", "--repeats", 1)
-    assert {record.precision for record in records} == {"double"}
+def test_a_studys_report_leaves_out_what_is_no_longer_chosen(whole_study, tmp_path):
+    """More was tried after the networks were trained, and LDA-ELM chooses otherwise."""
+    folder = tmp_path / "results/shaped"
+    before = len(make_study_report(folder).tables["shaped_fanouts"])
+    tuned = open_records(folder / "tune/uniform", read_manifest(folder / "tune/uniform"), TuneRecord)
+    at_one = [record for record in tuned.read() if record.ridge == 1]
+    tuned.append([replace(record, ridge=7.0, pi_errors=100, lda_errors=0) for record in at_one])
+    table = make_study_report(folder).tables["shaped_fanouts"].set_index("input_weights")
+    assert len(table) == before
+    assert set(table.loc["uniform", "lda_repeats"]) == {0}
+    assert table.loc["uniform", "lda_error_percent"].isna().all()
+    assert set(table.loc["uniform", "pi_repeats"]) <= {3, 6}
+    page = report(folder, ("figures", "md")).paths[-1].read_text()
+    assert "uniform, LDA-ELM: 0 of 6 planned networks." in page
+    assert "LDA-ELM: 0 of 2 planned ensembles." in page
 
 
 def test_some_schemes_only(study, tmp_path):
     study("--scheme", "constrained", "--scheme", "uniform", "--quiet")
-    made = {path.parent.name for path in (tmp_path / "results/shaped").glob("*/sweep.csv")}
-    assert made == {"uniform", "constrained"}
+    records = read_records(tmp_path / "results/shaped", ShapedRecord)
+    assert {record.input_weights for record in records} == {"uniform", "constrained"}
+
+
+def test_a_dry_run_says_what_the_study_takes_at_most(study, tmp_path):
+    printed = study("--dry-run").stdout
+    assert "to be trained  30 networks (at most, before settings are chosen; nested design)" in printed
+    assert printed.splitlines()[-1].startswith("in all         54 networks, ")
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_dry_run_knows_what_double_precision_takes(clouds, tmp_path, monkeypatch):
+    speed = {np.float32: 2e9, np.float64: 1e9}
+    monkeypatch.setattr(cost, "measure_matmul_speed", lambda dtype, *_: speed[dtype])
+    few, double, several = (
+        Tune(data_dir=clouds, hidden=2000, weight_range=0.5, ridge=ridges).outlook(tmp_path)
+        for ridges in (1.0, 1e-9, (1.0, 10.0, 100.0))
+    )
+    assert few.n_networks == double.n_networks == several.n_networks == 3
+    assert double.seconds > 1.2 * few.seconds
+    assert double.peak_bytes > 1.1 * few.peak_bytes
+    assert several.seconds > 1.5 * few.seconds, "each ridge has a factorisation of its own"
+
+
+def test_ridges_that_float32_is_not_enough_for(tune):
+    """The whole network is computed in double, and its records say so."""
+    records, _ = tune("--weight-norm", "0.001", "--ridge", "1e-12,1", "--repeats", 1)
+    assert {record.precision for record in records} == {"double"}
 
 
 def test_shaped_networks_on_mnist_are_no_verdict_on_the_paper(invoke, tmp_path):

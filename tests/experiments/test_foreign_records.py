@@ -10,9 +10,15 @@ from refusals import refusal_of
 import elmlda
 from elmlda import Calibration, Ensemble, Sweep, Timing
 from elmlda.experiments.compare import CompareOne
+from elmlda.experiments.shaped_networks import ShapedNetworks
+from elmlda.experiments.shaped_records import Setting
 from elmlda.experiments.tune import Tune
 from elmlda.runs.posteriors import UntrustedPosteriorsWarning
 
+CHOSEN = Setting("uniform", "pi", 0.5, 0.1), Setting("uniform", "lda", 0.5, 0.2)
+SHAPED = ShapedNetworks(
+    chosen=CHOSEN, combined=CHOSEN, fanouts=1, repeats=2, n=2, ensembles=1, min_field=2
+)
 EXPERIMENTS = {
     "sweep.csv": Sweep(fanouts="1-2", repeats=2),
     "ensemble.csv": Ensemble(n=2, fanout=1, repeats=2),
@@ -22,8 +28,15 @@ EXPERIMENTS = {
     "timing.csv": Timing(fanouts="1", repeats=1),
     "compare.csv": CompareOne(fanouts="1", folds=2, repeats=2),
     "tune.csv": Tune(fanout=1, ridge=0.1, weight_range=0.5, repeats=2),
+    "networks.csv": SHAPED,
+    "ensembles.csv": SHAPED,
 }
-SMALLER = {"ensemble.csv": {"n": 1}, "mistakes.csv": {"n": 1}, "tune.csv": {"validation": 70}}
+SMALLER = {
+    "ensemble.csv": {"n": 1},
+    "mistakes.csv": {"n": 1},
+    "tune.csv": {"validation": 70},
+    "ensembles.csv": {"n": 1},
+}
 """An experiment's own settings that its records depend on."""
 
 

@@ -15,7 +15,10 @@ DRAWN_WITH = "3.11"
 
 
 FOLDERS = find_folders(ROOT / "results")
-QUICK = [ROOT / "results" / name for name in ("mnist", "compare", "compare/iris", "choices", "shaped")]
+QUICK = [
+    ROOT / "results" / name
+    for name in ("mnist", "compare", "compare/iris", "choices", "shaped/tune/uniform")
+]
 
 
 @pytest.mark.parametrize(
