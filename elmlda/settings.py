@@ -27,6 +27,18 @@ PRIORS_TOLERANCE = 1e-6
 """How far from one the sum of priors may be: what is written with a few digits."""
 DEFAULT_RIDGE = 1.0
 """Of networks that are for use; experiments have the paper's, 0."""
+PAPER_RANGE = 0.5
+FEWEST_HIDDEN, USUAL_FANOUT = 500, 10
+
+
+def usual_hidden(n_inputs: int) -> int:
+    """Hidden units of a network for use: 10 for each input, but no fewer than 500."""
+    return max(FEWEST_HIDDEN, USUAL_FANOUT * n_inputs)
+
+
+def usual_weight_range(n_inputs: int, bias: bool) -> float:
+    """Weight range of a network for use, for standardised inputs; without a bias the paper's."""
+    return 1 / math.sqrt(n_inputs) if bias else PAPER_RANGE
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,7 @@ class NetworkSettings:
     """Everything that makes a network what it is, but for its seed, its data and its size."""
 
     activation: str = "tanh"
-    weight_range: float = 0.5
+    weight_range: float = PAPER_RANGE
     input_scale: float | None = None
     """None: the dataset's own, 1/255 for MNIST's pixels."""
     ridge: float = 0.0
@@ -111,6 +123,8 @@ class DatasetRef:
     """The column of a .csv file that has the class."""
     checksums: tuple[tuple[str, str], ...] = ()
     """Part -> SHA-256 of the data that are expected; empty where any will do."""
+    drop: tuple[str, ...] = ()
+    """Columns of a .csv file that are no inputs."""
 
     def expecting(self, checksums: Mapping[str, str]) -> DatasetRef:
         """The same, for a process that must load data of this content."""

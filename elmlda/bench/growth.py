@@ -100,7 +100,8 @@ def run_growth(
 
 def _time_alone(job: NetworkJob) -> tuple[float, int]:
     """Seconds and peak memory of a network, in a process that has done nothing else."""
-    dataset = load_dataset(job.dataset.name, job.dataset.data_dir, job.dataset.label)
+    ref = job.dataset
+    dataset = load_dataset(ref.name, ref.data_dir, ref.label, ref.drop)
     rng = np.random.default_rng(job.seed)
     start = time.perf_counter()
     run_network(dataset, rng, job.sizes, job.settings, job.resources)

@@ -9,10 +9,10 @@ import click
 from elmlda.cli.command import Command, option
 from elmlda.cli.conduct import build, conduct_study
 from elmlda.cli.options import (
+    column_options,
     data_dir_option,
     fanouts_option,
     hiddens_option,
-    label_option,
     layer_options,
     output_options,
     repeats_option,
@@ -31,7 +31,7 @@ from elmlda.settings import RULES
     multiple=True,
     metavar="NAMES",
 )
-@label_option
+@column_options
 @data_dir_option
 @fanouts_option("1-5,10,20")
 @hiddens_option

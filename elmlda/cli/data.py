@@ -10,7 +10,7 @@ import click
 from elmlda.cli.command import Command, Group
 from elmlda.cli.data_text import WIDTH, describe_check, describe_content, describe_known, describe_size
 from elmlda.cli.fetch import fetch, refuse_unknown
-from elmlda.cli.options import data_options, label_option
+from elmlda.cli.options import column_options, data_options
 from elmlda.cli.terminal import say
 from elmlda.cli.values import NameOrPath
 from elmlda.errors import ElmldaError
@@ -39,7 +39,11 @@ def list_command() -> None:
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @data_options
 def verify(
-    names: tuple[str, ...], dataset: str | None, data_dir: Path | None, label: str | None
+    names: tuple[str, ...],
+    dataset: str | None,
+    data_dir: Path | None,
+    label: str | None,
+    drop: tuple[str, ...],
 ) -> None:
     """Read every file of data sets and compare it with its checksum.
 
@@ -58,7 +62,7 @@ def verify(
     chosen: list[str | None] = [*here] if is_all else [*asked] or [None]
     checks: list[FileCheck] = []
     for name in chosen:
-        found = verify_dataset(name, data_dir, label)
+        found = verify_dataset(name, data_dir, label, drop)
         width = max([WIDTH, *(len(check.name) for check in found)])
         heading = [f"{name}:"] if len(chosen) > 1 else []
         say("\n".join([*heading, *(describe_check(check, width) for check in found)]))
@@ -72,8 +76,8 @@ def verify(
 
 @data.command(cls=Command)
 @click.argument("name", type=NameOrPath(), metavar="NAME|FILE")
-@label_option
-def info(name: str, label: str | None) -> None:
+@column_options
+def info(name: str, label: str | None, drop: tuple[str, ...]) -> None:
     """Show all about a data set: origin, licence, citation, inputs, classes, checksums.
 
     Of your own file it shows how it is understood: which inputs, which classes, which split.
@@ -84,7 +88,7 @@ def info(name: str, label: str | None) -> None:
     if known:
         say(describe_known(known))
     if not known or known.is_here:
-        say(describe_content(load_dataset(name, label=label)))
+        say(describe_content(load_dataset(name, label=label, drop=drop)))
 
 
 data.add_command(fetch)

@@ -9,7 +9,7 @@ import click
 
 from elmlda.cli.command import Command, option
 from elmlda.cli.conduct import build, conduct
-from elmlda.cli.options import experiment_options, fanout_option, repeats_option
+from elmlda.cli.options import experiment_options, fanout_option, hidden_option, repeats_option
 from elmlda.cli.values import REPEATS
 from elmlda.settings import COMBINATIONS
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @option("--n", "Networks in the largest ensemble; all sizes up to it are evaluated.", REPEATS, 20)
 @fanout_option(20)
+@hidden_option
 @repeats_option(10, "Ensembles of new networks; the paper has 10")
 @option(
     "--combine",
@@ -44,12 +45,18 @@ def ensemble(**options: Any) -> None:
 
 
 def advise(spec: RunSpec, experiment: Ensemble) -> str:
-    """Which --fanout would use what a sweep has kept, if that is another one."""
+    """Which --fanout or --hidden would use what a sweep has kept, if that is another one."""
     names = (path.stem for path in (spec.folder / "posteriors").glob("*-*.npz"))
     sizes = Counter(int(size) for name in names if (size := name.rpartition("-")[2]).isdecimal())
-    fanouts = {size // spec.data.n_inputs: n for size, n in sorted(sizes.items())}
-    fanouts.pop(experiment.fanout, None)
-    if not fanouts:
+    sizes.pop(experiment.sizes(spec)[0], None)
+    if not sizes:
         return ""
-    kept = " and ".join(f"{n:,} networks of fan-out {fanout}" for fanout, n in fanouts.items())
-    return f"The posteriors that are kept there are of {kept}: --fanout {max(fanouts)} would use them."
+    kept = " and ".join(f"{n:,} networks of {_spell(size, spec)}" for size, n in sorted(sizes.items()))
+    right = _spell(max(sizes), spec)
+    return f"The posteriors that are kept there are of {kept}: {right} would use them."
+
+
+def _spell(size: int, spec: RunSpec) -> str:
+    """The option for a hidden size."""
+    fanout, rest = divmod(size, spec.data.n_inputs)
+    return f"--hidden {size}" if rest else f"--fanout {fanout}"

@@ -11,7 +11,14 @@ import click
 from elmlda.cli.command import MACHINE, NETWORK, OUTPUT, Function, flag, option, together
 from elmlda.cli.config import read_config
 from elmlda.cli.values import COUNT, PROCESSES, REPEATS, NameOrPath, Numbers, Ranges, UserPath
-from elmlda.settings import ACTIVATION_NAMES, DEFAULT_CHUNK, DESIGNS, INPUT_WEIGHTS, PRECISIONS
+from elmlda.settings import (
+    ACTIVATION_NAMES,
+    DEFAULT_CHUNK,
+    DESIGNS,
+    INPUT_WEIGHTS,
+    PAPER_RANGE,
+    PRECISIONS,
+)
 
 network, machine, output = (partial(option, group=group) for group in (NETWORK, MACHINE, OUTPUT))
 
@@ -24,9 +31,9 @@ def fanouts_option(default: str) -> Callable[[Function], Function]:
     return option("--fanout", text, Ranges(), default)
 
 
-def fanout_option(default: int) -> Callable[[Function], Function]:
-    """One network size."""
-    return option("--fanout", "Hidden units for each input.", COUNT, default)
+def fanout_option(default: int | None, more: str = "") -> Callable[[Function], Function]:
+    """One network size; `more` follows the help."""
+    return option("--fanout", f"Hidden units for each input.{more}", COUNT, default)
 
 
 def repeats_option(
@@ -40,7 +47,16 @@ hidden_text = "Number of hidden units M, instead of --fanout"
 hiddens_option = option("--hidden", f"{hidden_text}: 100,500,1000-5000:1000.", Ranges())
 hidden_option = option("--hidden", f"{hidden_text}.", COUNT)
 
-label_option = option("--label", "The column of a .csv file that has the class.", metavar="COLUMN")
+drop_option = option(
+    "--drop",
+    "CSV files: leave out this column, by its name or its number from 1, because it is no input. May "
+    "be given several times.",
+    multiple=True,
+    metavar="COLUMN",
+)
+column_options = together(
+    option("--label", "The column of a .csv file that has the class.", metavar="COLUMN"), drop_option
+)
 data_dir_option = option(
     "--data-dir",
     "Folder with your own data in four IDX files, raw or .gz, named as MNIST's.",
@@ -50,12 +66,12 @@ data_dir_option = option(
 data_options = together(
     option(
         "--dataset",
-        "Data set of the catalogue (see elmlda data list), or your own .npz or .csv file.  "
-        "[default: mnist]",
+        "Data set of the catalogue (see elmlda data list), or your own: a .npz or .csv file, or a "
+        "folder of four IDX files.  [default: mnist]",
         NameOrPath(),
-        metavar="NAME|FILE",
+        metavar="NAME|PATH",
     ),
-    label_option,
+    column_options,
     data_dir_option,
 )
 
@@ -94,7 +110,21 @@ seed_option = network(
     click.IntRange(0),
     0,
 )
-unit_options = together(
+
+
+def bias_option(default: bool | None, more: str = "") -> Callable[[Function], Function]:
+    """Whether units have a bias; `more` follows the help."""
+    text = f"Whether each hidden unit has a random bias; the paper's have none.{more}"
+    shown = default is not None
+    return flag("--bias/--no-bias", text, default=default, show_default=shown, group=NETWORK)
+
+
+def weight_range_option(default: float | None, more: str = "") -> Callable[[Function], Function]:
+    """Of uniform weights; `more` follows the help."""
+    return network("--weight-range", f"Uniform input weights are in ± this.{more}", float, default)
+
+
+activation_options = together(
     seed_option,
     network(
         "--activation",
@@ -113,14 +143,8 @@ unit_options = together(
         COUNT,
         10,
     ),
-    flag(
-        "--bias/--no-bias",
-        "Whether each hidden unit has a random bias; the paper's have none.",
-        default=False,
-        show_default=True,
-        group=NETWORK,
-    ),
 )
+unit_options = together(activation_options, bias_option(False))
 scheme_option = network(
     "--input-weights",
     "uniform: the paper's. constrained: differences of two training samples of different classes. "
@@ -128,16 +152,21 @@ scheme_option = network(
     click.Choice(INPUT_WEIGHTS),
     "uniform",
 )
+weight_norm_option = network(
+    "--weight-norm",
+    "Norm of each hidden unit's input weights, if they are not uniform.",
+    float,
+    2.0,
+)
 layer_options = together(
-    unit_options,
+    unit_options, scheme_option, weight_range_option(PAPER_RANGE), weight_norm_option
+)
+suited_layer_options = together(  # of a network for use, whose defaults depend on the data
+    activation_options,
+    bias_option(None, "  [default: none for images, else one]"),
     scheme_option,
-    network("--weight-range", "Uniform input weights are in ± this.", float, 0.5),
-    network(
-        "--weight-norm",
-        "Norm of each hidden unit's input weights, if they are not uniform.",
-        float,
-        2.0,
-    ),
+    weight_range_option(None, "  [default: 0.5 for images, else 1/√inputs with a bias]"),
+    weight_norm_option,
 )
 output_options = together(
     network(

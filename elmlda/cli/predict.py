@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.command import OUTPUT, Command, flag, option
+from elmlda.cli.options import drop_option
 from elmlda.cli.terminal import say
 from elmlda.cli.values import UserPath
 from elmlda.text import printable
@@ -24,13 +25,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("model_file", type=UserPath(), metavar="MODEL")
 @click.argument("files", nargs=-1, required=True, type=UserPath(), metavar="FILE...")
-@option(
-    "--drop",
-    "CSV files: leave out this column, by its name or its number from 1, because it is no input "
-    "(the class, say). May be given several times.",
-    multiple=True,
-    metavar="COLUMN",
-)
+@drop_option
 @option("--key", "NPZ files: the array to read, if there are several.", metavar="NAME")
 @flag(
     "--as-is",

@@ -16,10 +16,10 @@ from elmlda.cli.options import (
     data_options,
     fanout_option,
     hidden_option,
-    layer_options,
     output_options,
     quiet_option,
     resource_options,
+    suited_layer_options,
 )
 from elmlda.cli.terminal import say
 from elmlda.cli.values import REPEATS, Ridge, UserPath
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@fanout_option(10)
+@fanout_option(None, "  [default: 10, but at least 500 units if the data are not images]")
 @hidden_option
 @option(
     "--output",
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @option("--n", "Networks: more than one are an ensemble.", REPEATS, 1)
 @option("--combine", "How an ensemble combines its posteriors.", click.Choice(COMBINATIONS), "mean")
 @data_options
-@layer_options
+@suited_layer_options
 @option(
     "--ridge",
     "Added to the diagonal of the Gram matrix; 0 is the paper's, auto chooses it by generalised "
@@ -67,10 +67,13 @@ if TYPE_CHECKING:
 def train(**options: Any) -> None:
     """Train a network, or an ensemble of them, and keep it in a file for elmlda predict.
 
-    Network i is network i of elmlda sweep with the same --seed. The file keeps its seed instead of
-    its random input weights, and is small.
+    On images, network i is network i of elmlda sweep with the same --seed. Other data have the
+    defaults of the scikit-learn estimator: a bias, more hidden units, a smaller weight range. The file
+    keeps its seed instead of its random input weights, and is small.
     """
-    from elmlda.experiments.model import TrainModel
+    from elmlda.experiments.model import TrainModel, fill_in_defaults
+    from elmlda.experiments.options import DataOptions
+    from elmlda.networks.jobs import load_job_data
     from elmlda.networks.model_file import write_model
     from elmlda.networks.steps import find_multiplier
 
@@ -78,9 +81,9 @@ def train(**options: Any) -> None:
         raise click.UsageError(
             "an ensemble combines posteriors, and PI-ELM has none: use --output lda."
         )
-    ridge = None if options["ridge"] == "auto" else options["ridge"]
-    wanted, share = build(TrainModel, {**options, "ridge": ridge}), read_share(options)
-    dataset = wanted.load()
+    ridge, share = None if options["ridge"] == "auto" else options["ridge"], read_share(options)
+    dataset = load_job_data(build(DataOptions, options).dataset_ref)
+    wanted = build(TrainModel, fill_in_defaults({**options, "ridge": ridge}, dataset))
     path = options["out"] or Path(f"{dataset.name}-model.npz")
     _refuse_path(path, options["dataset"], options["force"])
     wanted.check(dataset, share)

@@ -3,7 +3,7 @@
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -60,7 +60,10 @@ class EmbeddedIdxSet:
 
 
 def load_dataset(
-    name: str | None = None, data_dir: PathLike | None = None, label: str | None = None
+    name: str | None = None,
+    data_dir: PathLike | None = None,
+    label: str | None = None,
+    drop: Sequence[str] = (),
 ) -> Dataset:
     """Load a data set, ready for a network: a table is divided by `split_table`.
 
@@ -74,6 +77,8 @@ def load_dataset(
         A folder of IDX files, named as MNIST's are: see `load_idx_folder`.
     label : str, optional
         The column of a .csv file that has the class.
+    drop : sequence of str, optional
+        Columns of a .csv file that are no inputs, by name or by number from 1.
 
     Raises
     ------
@@ -81,28 +86,32 @@ def load_dataset(
         If the name is unknown, a file is missing, broken, not the original or does not fit the others,
         or the data set has to be fetched first.
     """
-    source = load_source(name, data_dir, label)
+    source = load_source(name, data_dir, label, drop)
     return split_table(source) if isinstance(source, Table) else source
 
 
 def load_source(
-    name: str | None = None, data_dir: PathLike | None = None, label: str | None = None
+    name: str | None = None,
+    data_dir: PathLike | None = None,
+    label: str | None = None,
+    drop: Sequence[str] = (),
 ) -> Dataset | Table:
     """Load a data set as it comes: a `Table` if it has no split of its own.
 
     Parameters and errors as in `load_dataset`.
     """
     path = _find_file(name, data_dir)
-    if label is not None and not (path and is_csv(path)):
+    if (label is not None or drop) and not (path and is_csv(path)):
+        setting = "drop" if label is None else "label"
         raise ElmldaError(
             f"{path or name or DEFAULT_NAME}: not a .csv file, so there is no column to name.",
-            "Leave out {label}.",
-            label=None,
+            f"Leave out {{{setting}}}.",
+            **{setting: None},
         )
     if path is None:
         return _find_entry(name).load()
     if is_csv(path):
-        return load_csv(path, label)
+        return load_csv(path, label, drop)
     if path.name.endswith(".npz"):
         return load_npz(path)
     name = name if data_dir is not None else None
@@ -120,7 +129,10 @@ def find_info(name: str) -> DatasetInfo | None:
 
 
 def verify_dataset(
-    name: str | None = None, data_dir: PathLike | None = None, label: str | None = None
+    name: str | None = None,
+    data_dir: PathLike | None = None,
+    label: str | None = None,
+    drop: Sequence[str] = (),
 ) -> list[FileCheck]:
     """Check every file of a data set, whether it is sound or not; parameters as in `load_dataset`.
 
@@ -132,7 +144,7 @@ def verify_dataset(
     if path is None:
         return _find_entry(name).verify()
     if is_csv(path) or path.name.endswith(".npz"):
-        return _verify_file(path, label)
+        return _verify_file(path, label, drop)
     entry = CATALOGUE.get(name or "")
     return verify_idx_folder(path, entry.content_sha256 if entry else {})
 
@@ -185,9 +197,9 @@ def _name_known(dataset: Dataset, name: str | None) -> Dataset:
     return dataset
 
 
-def _verify_file(path: Path, label: str | None) -> list[FileCheck]:
+def _verify_file(path: Path, label: str | None, drop: Sequence[str]) -> list[FileCheck]:
     try:
-        source = load_csv(path, label) if is_csv(path) else load_npz(path)
+        source = load_csv(path, label, drop) if is_csv(path) else load_npz(path)
     except ElmldaError as error:
         if error.settings:  # the file may be sound: a setting is missing
             raise

@@ -39,7 +39,7 @@ def is_csv(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
 
 
-def load_csv(path: Path, label: str | None) -> Table:
+def load_csv(path: Path, label: str | None, drop: Sequence[str] = ()) -> Table:
     """Read a CSV file with column names in its first line.
 
     Parameters
@@ -48,6 +48,8 @@ def load_csv(path: Path, label: str | None) -> Table:
         Text in UTF-8, raw or gzip, with commas, semicolons or tabs.
     label : str
         The column that has the class, of any kind: numbers or strings.
+    drop : sequence of str
+        Columns that are no inputs, by name or by number from 1.
 
     Returns
     -------
@@ -62,8 +64,10 @@ def load_csv(path: Path, label: str | None) -> Table:
         missing or not finite, a column's name is ambiguous, or there is a single class.
     """
     file = CsvFile.open(path)
-    label_column = file.find_label(label)
-    texts, numbers = file.read_columns(range(len(file.names)), {label_column})
+    label_column, kept = file.find_label(label), file.keep_columns(drop)
+    if label_column not in kept:
+        file.fail(f"'{label}' has the class and can't be dropped.")
+    texts, numbers = file.read_columns(kept, {label_column})
     if not numbers and len(texts) == 1:
         file.fail(f"no column but '{label}', expected inputs beside it.")
     classes, labels = index_classes(texts.pop(label_column))
@@ -72,7 +76,7 @@ def load_csv(path: Path, label: str | None) -> Table:
     categories = {column: file.find_categories(column, values) for column, values in texts.items()}
     features = [
         Feature(column, value)
-        for column in range(len(file.names))
+        for column in kept
         if column != label_column
         for value in (categories[column][0] if column in categories else (None,))
     ]
@@ -95,7 +99,7 @@ def load_csv(path: Path, label: str | None) -> Table:
         is_standardised=True,
         checksums={file_name: file.sha256},
         feature_names=tuple(names),
-        preparation={"label": str(label)},
+        preparation={"label": str(label), **({"drop": ", ".join(drop)} if drop else {})},
     )
 
 
@@ -188,6 +192,18 @@ class CsvFile:
             hint = f"Did you mean {quote_name(by_lower[close[0]])}? " if close else ""
             self.fail(f"no column '{label}'. {hint}It has the columns: {columns}.")
         return self.names.index(label)
+
+    def keep_columns(self, drop: Sequence[str]) -> list[int]:
+        """The columns that are left without some, which are given by name or by number from 1."""
+        n_columns, dropped = len(self.names), set()
+        for name in drop:
+            if name in self.names:
+                dropped.add(self.names.index(name))
+            elif name.isdecimal() and 1 <= int(name) <= n_columns:
+                dropped.add(int(name) - 1)
+            else:
+                self.fail(f"no column '{name}' to drop among {n_columns:,}.")
+        return [i for i in range(n_columns) if i not in dropped]
 
     def read_columns(
         self, wanted: Collection[int], as_text: Collection[int]

@@ -122,7 +122,7 @@ def _choose_key(path: Path, keys: Sequence[str], key: str | None) -> str:
 
 def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
     file = CsvFile.open(path, needs_names=False)
-    kept = _keep_columns(file, reading.drop)
+    kept = file.keep_columns(reading.drop)
     if file.has_names and reading.feature_names:
         return _read_features(file, reading.feature_names, kept)
     if len(kept) != reading.n_inputs:
@@ -167,16 +167,3 @@ def _read_numbers(
                 )
         columns[i] = np.array(cells)
     return columns
-
-
-def _keep_columns(file: CsvFile, drop: Sequence[str]) -> list[int]:
-    n_columns = len(file.names)
-    dropped = set()
-    for name in drop:
-        if name in file.names:
-            dropped.add(file.names.index(name))
-        elif name.isdecimal() and 1 <= int(name) <= n_columns:
-            dropped.add(int(name) - 1)
-        else:
-            raise ElmldaError(f"{file.path}: no column '{name}' to drop among {n_columns:,}.")
-    return [i for i in range(n_columns) if i not in dropped]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -15,13 +14,17 @@ from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.estimators.validation import RandomState, require_number
 from elmlda.networks.model import Recipe
 from elmlda.networks.steps import resolve_priors
-from elmlda.settings import DEFAULT_CHUNK, DEFAULT_RIDGE, PRIORS_TOLERANCE, NetworkSettings
+from elmlda.settings import (
+    DEFAULT_CHUNK,
+    DEFAULT_RIDGE,
+    PRIORS_TOLERANCE,
+    NetworkSettings,
+    usual_hidden,
+    usual_weight_range,
+)
 
 SETTINGS = ("activation", "bias", "input_weights", "weight_norm", "min_field", "precision")
 """Parameters that are settings of the network by the same name."""
-FEWEST_HIDDEN, USUAL_FANOUT = 500, 10
-"""Hidden units unless given: 10 for each feature, but no fewer than 500."""
-PAPER_RANGE = 0.5
 MOST_HIDDEN = 10**8
 """Far more hidden units than any memory holds: their squares are still numbers."""
 
@@ -67,13 +70,13 @@ class NetworkParameters(BaseEstimator):
             require_number("n_hidden", self.n_hidden, Integral, 1, MOST_HIDDEN)
             return int(self.n_hidden)
         if self.fanout is None:
-            return max(FEWEST_HIDDEN, USUAL_FANOUT * n_inputs)
+            return usual_hidden(n_inputs)
         require_number("fanout", self.fanout, Real, 0, MOST_HIDDEN / n_inputs)
         return max(1, round(self.fanout * n_inputs))
 
     def _weight_range(self, n_inputs: int) -> float:
         if self.weight_range is None:
-            return 1 / math.sqrt(n_inputs) if self.bias else PAPER_RANGE
+            return usual_weight_range(n_inputs, self.bias)
         require_number("weight_range", self.weight_range, Real, 0)
         return float(self.weight_range)
 

@@ -222,6 +222,7 @@ class CompareOptions(LayerOptions):
     """What is the same for every data set of a comparison."""
 
     label: str | None = None
+    drop: tuple[str, ...] = ()
     data_dir: Path | None = None
     fanouts: str | int | Iterable[int] = "1-5,10,20"
     hidden: str | int | Iterable[int] | None = None

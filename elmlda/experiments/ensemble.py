@@ -15,6 +15,7 @@ from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
 from elmlda.experiments.network_experiment import NetworkExperiment, require_listable
+from elmlda.experiments.options import read_sizes
 from elmlda.experiments.pairs import PairRecord, networks_of, whole_pairs
 from elmlda.experiments.plan import Kept, Plan, Records, Step, Work
 from elmlda.experiments.run_spec import RunSpec
@@ -244,6 +245,8 @@ class Ensemble(NetworkExperiment):
     n: int = 20
     """Networks in the largest ensemble; all sizes up to it are evaluated."""
     fanout: int = 20
+    hidden: int | None = None
+    """Hidden units instead of a fan-out."""
     repeats: int = 10
     combine: str | Iterable[str] = "mean"
     """How posteriors are combined, or several ways."""
@@ -258,7 +261,7 @@ class Ensemble(NetworkExperiment):
         return tuple(sorted({self.combine} if isinstance(self.combine, str) else set(self.combine)))
 
     def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        return (self.fanout * spec.data.n_inputs,)
+        return read_sizes(self.fanout, self.hidden, spec.data.n_inputs)
 
     def fixed(self, spec: RunSpec) -> dict[str, Any]:
         return {"n": self.n, "n_hidden": self.sizes(spec)[0]}

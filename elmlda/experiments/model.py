@@ -20,11 +20,17 @@ from elmlda.networks.cost import (
     predict_ridge_bytes,
     predict_total_bytes,
 )
-from elmlda.networks.jobs import load_job_data
 from elmlda.networks.memory import require_room
 from elmlda.networks.model import Model, Recipe, TrainingJob, run_training
 from elmlda.networks.steps import HIDDEN_DTYPES, resolve_priors
-from elmlda.settings import DEFAULT_RIDGE, NetworkSettings
+from elmlda.settings import (
+    DEFAULT_RIDGE,
+    PAPER_RANGE,
+    USUAL_FANOUT,
+    NetworkSettings,
+    usual_hidden,
+    usual_weight_range,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
 class TrainModel(DataOptions, LayerOptions):
     """What the model is to be: network i is network i of a sweep with the same seed."""
 
-    fanout: int = 10
+    fanout: int = USUAL_FANOUT
     hidden: int | None = None
     """Hidden units instead of a fan-out."""
     output: str = "lda"
@@ -51,10 +57,6 @@ class TrainModel(DataOptions, LayerOptions):
         options = {name: getattr(self, name) for name in NetworkSettings.__dataclass_fields__}
         ridge = DEFAULT_RIDGE if self.ridge is None else self.ridge
         return NetworkSettings(**options | {"ridge": ridge})
-
-    def load(self) -> Dataset:
-        """The data, kept for the jobs of this process."""
-        return load_job_data(self.dataset_ref)
 
     def n_hidden(self, dataset: Dataset) -> int:
         return read_sizes(self.fanout, self.hidden, dataset.n_inputs)[0]
@@ -112,6 +114,21 @@ class TrainModel(DataOptions, LayerOptions):
             needed = max(needed, jobs * predict_ridge_bytes(problem, itemsize, inputs))
         one_trained = n_hidden * (itemsize * dataset.n_inputs + 8 * dataset.n_classes)
         return needed + (self.n - 1) * one_trained
+
+
+def fill_in_defaults(options: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
+    """Options that are None as the data suggest: the paper's for images, otherwise the estimators'."""
+    filled, n_inputs, is_image = dict(options), dataset.n_inputs, dataset.image_shape is not None
+    if options["bias"] is None:
+        filled["bias"] = not is_image
+    if options["weight_range"] is None:
+        suited = usual_weight_range(n_inputs, filled["bias"])
+        filled["weight_range"] = PAPER_RANGE if is_image else suited
+    if options["fanout"] is None:
+        filled["fanout"] = USUAL_FANOUT
+        if options["hidden"] is None and not is_image:
+            filled["hidden"] = usual_hidden(n_inputs)
+    return filled
 
 
 def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:

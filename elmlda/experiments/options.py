@@ -44,11 +44,14 @@ class DataOptions:
 
     dataset: str | None = None
     label: str | None = None
+    drop: tuple[str, ...] = ()
+    """Columns of a .csv file that are no inputs, by name or by number from 1."""
     data_dir: Path | None = None
 
     @property
     def dataset_ref(self) -> DatasetRef:
-        return DatasetRef(self.dataset, self.data_dir and Path(self.data_dir), self.label)
+        folder = self.data_dir and Path(self.data_dir)
+        return DatasetRef(self.dataset, folder, self.label, drop=tuple(self.drop))
 
 
 def select(options: Any, wanted: type[Any]) -> dict[str, Any]:

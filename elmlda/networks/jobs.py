@@ -61,13 +61,13 @@ def _require_expected(ref: DatasetRef, data: Dataset | Table) -> None:
 @keep_expected
 def load_job_data(ref: DatasetRef) -> Dataset:
     """The data of this process's jobs, divided into a training and a test part."""
-    return load_dataset(ref.name, ref.data_dir, ref.label)
+    return load_dataset(ref.name, ref.data_dir, ref.label, ref.drop)
 
 
 @keep_expected
 def load_job_source(ref: DatasetRef) -> Dataset | Table:
     """The data of this process's jobs as they are stored."""
-    return load_source(ref.name, ref.data_dir, ref.label)
+    return load_source(ref.name, ref.data_dir, ref.label, ref.drop)
 
 
 def run_job(

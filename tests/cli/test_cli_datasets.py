@@ -77,6 +77,22 @@ def test_a_run_goes_on_only_with_the_same_label(invoke, refusal, tmp_path):
     message = refusal(*common, "place")
     assert message.startswith("results/pets was made with label kind, rows ")
     assert "; this command has label place, rows " in message
+    message = refusal(*common, "kind", "--drop", "place", "--hidden", 1)
+    assert message.startswith("results/pets was made with drop not set; this command has drop place")
+
+
+def test_an_ensemble_by_its_hidden_units(invoke, tmp_path):
+    common = ["ensemble", "--dataset", "iris", "--n", 2, "--repeats", 1]
+    for out, size in (("a", ("--hidden", 12)), ("b", ("--fanout", 3))):
+        assert invoke(*common, *size, "--out", out).exit_code == 0
+    first, second = ((tmp_path / out / "ensemble.csv").read_text().splitlines() for out in "ab")
+    assert [row.split(",")[:5] for row in first] == [row.split(",")[:5] for row in second]
+
+
+def test_an_ensemble_says_what_a_sweep_has_kept(invoke, tmp_path):
+    assert invoke("sweep", "--dataset", "iris", "--hidden", "8,13", "--repeats", 2).exit_code == 0
+    result = invoke("ensemble", "--dataset", "iris", "--hidden", 8, "--n", 2, "--repeats", 1)
+    assert "are of 2 networks of --hidden 13: --hidden 13 would use them." in result.stderr
 
 
 def test_a_run_does_not_go_on_with_a_changed_file(invoke, refusal, tmp_path):

@@ -2,10 +2,13 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image, ImageDraw
+from sklearn.datasets import make_circles
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
@@ -50,6 +53,26 @@ def test_train_makes_the_network_of_a_sweep(train, clouds, tmp_path):
     model = read_model(tmp_path / "clouds-model.npz")
     assert model.classes.tolist() == [0, 1, 2, 3]
     assert model.image_shape == (3, 3)
+
+
+def test_train_on_a_table_has_the_estimators_defaults(invoke, tmp_path):
+    X, y = make_circles(600, noise=0.1, factor=0.5, random_state=0)
+    lines = [f"{a:.4f},{b:.4f},{c}" for (a, b), c in zip(X, y, strict=True)]
+    (tmp_path / "circles.csv").write_text("\n".join(["x,y,ring", *lines]))
+    data = ("--dataset", "circles.csv", "--label", "ring")
+    assert invoke("train", *data).exit_code == 0
+    network = ELMClassifier.load(tmp_path / "circles-model.npz")
+    assert network.score(pd.DataFrame(X, columns=["x", "y"]), y) > 0.95
+    found, usual = (each._model.recipe for each in (network, ELMClassifier().fit(X, y)))
+    assert found.n_hidden == usual.n_hidden
+    assert replace(found.settings, input_scale=None) == usual.settings
+    assert invoke("train", *data, "--drop", "x", "--force").exit_code == 0
+    assert invoke("predict", "circles-model.npz", "circles.csv").exit_code == 0
+    assert ELMClassifier.load(tmp_path / "circles-model.npz").feature_names_in_.tolist() == ["y"]
+    given = ("--no-bias", "--fanout", 3, "--force")
+    assert "6 hidden units" in invoke("train", *data, *given).stdout
+    recipe = read_model(tmp_path / "circles-model.npz").recipe
+    assert (recipe.settings.bias, recipe.settings.weight_range) == (False, 0.5)
 
 
 def test_estimators_read_what_train_wrote(train, clouds, tmp_path):

@@ -64,6 +64,26 @@ def test_numbers_categories_and_classes(write):
     assert table.preparation == {"label": "kind"}
 
 
+@pytest.mark.parametrize("drop", [["fur", "age"], ["2", "3"], ["age", "2", "fur"]])
+def test_columns_that_are_no_inputs(write, drop):
+    table = load_source(str(write(PETS.replace("4e1,some", "4e1,"))), label="kind", drop=drop)
+    assert table.feature_names == ("size",)
+    assert table.samples.inputs.tolist() == [[1.5], [2], [0.5], [40]]
+    assert table.preparation == {"label": "kind", "drop": ", ".join(drop)}
+
+
+def test_columns_that_cannot_be_dropped(write):
+    path = write(PETS)
+    for drop, message in [
+        (["9"], "no column '9' to drop among 4."),
+        (["kind"], "'kind' has the class and can't be dropped."),
+        (["size", "fur", "age"], "no column but 'kind', expected inputs beside it."),
+    ]:
+        assert refusal_of_file(load_csv, path, "kind", drop) == f": {message}"
+    with pytest.raises(ElmldaError, match=r"^iris: not a \.csv file.* Leave out drop\.$"):
+        load_dataset("iris", drop=["y"])
+
+
 @pytest.mark.parametrize("label", ["size", "age"])
 def test_the_class_may_be_a_number_and_in_any_column(write, label):
     table = load_csv(write(PETS), label)
