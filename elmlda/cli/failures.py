@@ -16,6 +16,8 @@ from elmlda.errors import ElmldaError
 from elmlda.text import printable
 
 LONGEST_MESSAGE = 2000
+NO_ADDRESS_SPACE = "failed to map segment", "cannot allocate memory", "cannot map"
+"""What the dynamic linker says of a library that finds no room (`ulimit -v`)."""
 NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 BUG = "This is a bug in elmlda: please report it with the command and all of the lines above."
 
@@ -31,6 +33,11 @@ def in_one_line() -> Iterator[None]:
     except click.ClickException as error:
         error.__dict__["message"] = "\n".join(map(printable, error.message.split("\n")))
         raise
+    except ImportError as error:
+        if not any(reason in str(error).lower() for reason in NO_ADDRESS_SPACE):
+            raise
+        fact = f"a library cannot be loaded: {_shorten(str(error)).rstrip('.')}"
+        raise click.ClickException(f"{fact}. Raise ulimit -v, or free some memory.") from error
     except (ElmldaError, MemoryError, OverflowError, UnicodeError, OSError) as error:
         if isinstance(error, BrokenPipeError) and not error.filename:
             raise  # click ends quietly, as `| head` expects

@@ -17,7 +17,7 @@ from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.datasets.content import open_content, require_memory
 from elmlda.datasets.dataset import Split, Table
 from elmlda.datasets.labels import index_classes
-from elmlda.datasets.words import join_words, quote_name
+from elmlda.datasets.words import as_text, join_words, quote_name
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
 
@@ -91,7 +91,7 @@ def load_csv(path: Path, label: str | None, drop: Sequence[str] = ()) -> Table:
         else:
             known, indices = categories[column]
             inputs[:, i] = indices == known.index(value)
-    file_name = path.name.removesuffix(".gz")
+    file_name = as_text(path.name).removesuffix(".gz")
     return Table(
         name=file_name[:-4] if file_name.endswith(SUFFIXES) else file_name,
         samples=Split(inputs, labels),
@@ -270,9 +270,10 @@ class CsvFile:
                 self.fail(f"no value in column {name}{found}. Fill it in, or leave the line out.", line)
 
     def _require_no_numbering(self, first: Sequence[str]) -> None:
-        """Refuse what may be a sample or the names that pandas gives columns: their numbers from 0."""
+        """Refuse what may be a sample or the columns' numbers: from 0, as pandas has them, or 1."""
         columns = first[1:] if first[0] == "" else first  # pandas' index has no name
-        if list(columns) == [str(i) for i in range(len(columns))]:
+        numbers = [float(column or "nan") for column in columns]
+        if numbers == list(range(len(numbers))) or (numbers == list(range(1, len(numbers) + 1)) != [1]):
             self.fail(
                 f"the first line is {join_words(columns)}: the columns' numbers, as pandas writes "
                 "them, or a sample? Give the columns names, or write the file with "

@@ -9,7 +9,7 @@ from elmlda.datasets.content import require_original
 from elmlda.datasets.dataset import Dataset, FileCheck
 from elmlda.datasets.idx import read_idx_file
 from elmlda.datasets.stored import StoredArray, assemble_split
-from elmlda.datasets.words import format_shape, join_words
+from elmlda.datasets.words import as_text, format_shape, join_words
 from elmlda.errors import ElmldaError
 
 PARTS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
@@ -39,7 +39,7 @@ def load_idx_folder(
     for part, path in paths.items():
         files[part] = read_idx_file(path)
         _require_sound_part(part, files[part], expected_sha256.get(part))
-    return assemble_split(folder.resolve().name if name is None else name, files)
+    return assemble_split(as_text(folder.resolve().name if name is None else name), files)
 
 
 def verify_idx_folder(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 
@@ -43,7 +44,6 @@ def _normalise(label: str) -> str | None:
     """A number without what does not change it, as in 7 for 7.0; None for anything else."""
     if not NUMBER.fullmatch(label) or not math.isfinite(value := float(label)):
         return None
-    # Whole numbers beyond float64's are kept apart as they were written.
-    if value == int(value) and abs(value) < 2**53:
-        return str(int(value))
-    return label if abs(value) >= 2**53 else repr(value)
+    short = str(int(value)) if value == int(value) else repr(value)
+    # Numbers that float64 does not hold are kept apart as they were written, large ones too.
+    return short if abs(value) < 2**53 and Decimal(short) == Decimal(label) else label

@@ -7,7 +7,7 @@ from pathlib import Path
 from elmlda.datasets.array_file import open_npz
 from elmlda.datasets.dataset import Dataset, Split, Table
 from elmlda.datasets.stored import StoredArray, assemble_split, index_labels, require_same_length
-from elmlda.datasets.words import join_words
+from elmlda.datasets.words import as_text, join_words
 from elmlda.errors import ElmldaError
 
 SPLIT_KEYS = ("x_train", "y_train", "x_test", "y_test")
@@ -28,7 +28,7 @@ def load_npz(path: Path) -> Dataset | Table:
         If the file can't be read, is damaged, needs unpickling, would not fit in memory, or its
         arrays do not belong together.
     """
-    name = path.name.removesuffix(".npz")
+    name = as_text(path.name).removesuffix(".npz")
     arrays = _read_arrays(path)
     if len(arrays) == len(SPLIT_KEYS):
         dataset = assemble_split(name, arrays)

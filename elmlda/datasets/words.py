@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from elmlda.text import printable
 
 LONGEST_NAME = 60
 """Characters of a class label or column that a message shows."""
+
+
+def as_text(name: str) -> str:
+    """A file's name as a manifest can have it: bytes that are not UTF-8 become escapes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def join_words(items: Iterable[object], last: str = "and") -> str:

@@ -81,6 +81,16 @@ def test_a_name_that_is_not_utf8_is_written_and_shown_escaped(invoke, small, com
     assert r"\udce9" in result.stdout
 
 
+def test_data_whose_name_is_not_utf8(invoke, small, tmp_path):
+    (tmp_path / "small.npz").rename(tmp_path / f"{NOT_UTF8}.npz")
+    words = "sweep", "--dataset", f"{NOT_UTF8}.npz", "--fanout", 1, "--repeats", 1
+    for command in (words, words, ("report", r"results/\xe9", "--format", "md")):
+        result = invoke(*command)
+        assert result.exit_code == 0, result.stderr
+    page = (tmp_path / r"results/\xe9/report.md").read_text("utf-8")
+    assert r"\xe9" in page
+
+
 @pytest.mark.parametrize(
     "command",
     [("sweep", "--dataset"), ("sweep", "--config"), ("report",), ("predict", NOT_UTF8)],
@@ -256,8 +266,12 @@ def test_a_bug_shows_its_traceback_and_asks_to_report_it(monkeypatch, small, cap
         (OSError(errno.EIO, "Input/output error", "disk"), "disk: Input/output error."),
         (OverflowError("too large"), "a number is too large: too large."),
         (UnicodeEncodeError("ascii", "é", 0, 1, "no"), "text that cannot be written or read: "),
+        (
+            ImportError("x.so: failed to map segment from shared object"),
+            "a library cannot be loaded: x.so: failed to map segment from shared object. Raise ulimit",
+        ),
     ],
-    ids=["file", "size", "text"],
+    ids=["file", "size", "text", "library"],
 )
 def test_what_the_system_refuses_anywhere_is_one_line(refusal, small, monkeypatch, error, line):
     def fail(*_):

@@ -24,6 +24,8 @@ properties = settings(derandomize=True, deadline=None)
         (["1_0", "10"], ("10", "1_0"), [1, 0]),
         (["inf", "1"], ("1", "inf"), [1, 0]),
         (["9007199254740993", "9007199254740992"], None, [1, 0]),
+        (["0", "1e-400"], None, [0, 1]),  # which float64 does not tell apart
+        (["0.1", "0.10", "0.1000000000000000055"], None, [0, 0, 1]),
     ],
 )
 def test_classes_and_their_order(labels, classes, indices):

@@ -10,7 +10,7 @@ from refusals import refusal_of_file
 
 from elmlda.datasets.samples import Reading, read_samples
 
-SAMPLES = np.arange(1, 25).reshape(4, 6)
+SAMPLES = np.arange(2, 26).reshape(4, 6)
 READING = Reading(6, (2, 3))
 
 
@@ -30,7 +30,7 @@ def write(tmp_path):
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_idx(tmp_path, compress):
     path = tmp_path / "some-idx3-ubyte"
-    path.write_bytes(compress(struct.pack(">2xBB3I", 8, 3, 4, 2, 3) + bytes(range(1, 25))))
+    path.write_bytes(compress(struct.pack(">2xBB3I", 8, 3, 4, 2, 3) + bytes(range(2, 26))))
     np.testing.assert_array_equal(read_samples(path, READING), SAMPLES)
     assert "the model takes samples of 5 inputs." in refusal(path, Reading(5))
     path.write_bytes(path.read_bytes()[:-1])
@@ -103,12 +103,12 @@ def test_csv_by_feature_names(write):
     np.testing.assert_array_equal(read_samples(bare, Reading(6, feature_names=names)), SAMPLES)
 
 
-@pytest.mark.parametrize("header", ["0,1,2,3,4,5\n", ",0,1,2,3,4,5\n"])
-def test_the_numbers_that_pandas_writes_are_no_sample(write, header):
-    """Nor are they skipped: a first sample may be 0, 1, 2, …"""
-    assert refusal(write("a.csv", header + ROWS)).startswith(
-        "the first line is 0, 1, 2, 3, 4 and 5: the columns' numbers"
-    )
+@pytest.mark.parametrize("header", ["0,1,2,3,4,5", ",0,1,2,3,4,5", "0.0,1.0,2,3,4,5", "1,2,3,4,5,6"])
+def test_the_numbers_of_columns_are_no_sample(write, header):
+    """As pandas and others write them. Nor are they skipped: a first sample may be 0, 1, 2, …"""
+    message = refusal(write("a.csv", f"{header}\n{ROWS}"))
+    assert message.startswith("the first line is ")
+    assert ": the columns' numbers, as pandas writes them, or a sample?" in message
 
 
 def test_csv_names_that_could_be_two_inputs(write):
