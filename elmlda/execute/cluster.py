@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,8 @@ from elmlda.settings import DatasetRef
 ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[\w.:\[\]%-]+:\d{1,5}", re.ASCII)
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
-"""How long a run waits for the scheduler's answer."""
+"""How long a run waits for the scheduler's answer, and for each worker's to its check."""
+NO_ANSWER = "it does not answer."
 NO_WORKER_SECONDS = 60.0
 """How long a run waits for a worker, before its first network and when all have gone."""
 POLL_SECONDS = 1.0
@@ -240,15 +242,16 @@ class _DaskWorkers:
             raise _explain_end(f"{self.cluster.where}: {fact}") from error
 
     def _check(self, workers: list[str]) -> dict[str, Any]:
-        """The workers' answers, which may take as long as they load their data."""
-        if not workers:
-            return {}
+        """The workers' answers. One that is stopped gives none, and must not block the others."""
         expected = Requirements(library_versions(), self.cluster.dataset, self.cluster.load)
-        options = {"workers": workers, "on_error": "return"}
-        answers = submit_in_thread(self.client.run, prepare_worker, expected, self.turn, **options)
-        while not wait([answers], POLL_SECONDS).done:
+        ask = partial(self.client.run, prepare_worker, expected, self.turn, on_error="return")
+        asked = {address: submit_in_thread(ask, workers=[address]) for address in workers}
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while (waiting := wait(asked.values(), POLL_SECONDS).not_done) and time.monotonic() < deadline:
             self._present()
-        found: dict[str, Any] = answers.result()
+        found: dict[str, Any] = {}
+        for address, answer in asked.items():
+            found |= {address: NO_ANSWER} if answer in waiting else answer.result()
         return found
 
     def _judge(self, address: str, answer: Any, refuse: bool) -> bool:
@@ -258,7 +261,8 @@ class _DaskWorkers:
             return answer >= self.cluster.peak_bytes
         fault = answer if isinstance(answer, str) else f"{first_line(answer)}."
         if refuse:
-            raise ElmldaError(f"worker {address}: {fault} Make it the same there, or stop that worker.")
+            remedy = "Continue it" if fault == NO_ANSWER else "Make it the same there"
+            raise ElmldaError(f"worker {address}: {fault} {remedy}, or stop that worker.")
         warnings.warn(f"worker {address} gets no work: {fault}", stacklevel=2)
         return False
 

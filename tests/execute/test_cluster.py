@@ -280,6 +280,19 @@ def test_the_scheduler_hangs(cluster, command, alone, tmp_path):
     assert 0 < n_rows(folder) < len(rows(alone))
 
 
+def test_a_worker_hangs(cluster, command, tmp_path):
+    folder = tmp_path / "run"
+    words = [sys.executable, "-P", "-c", SHORT_OF_TIME, *command(folder, "--cluster", cluster.file)[1:]]
+    worker = cluster.alive_workers()[0]
+    try:
+        worker.send_signal(signal.SIGSTOP)
+        message = refused(words)
+    finally:
+        worker.send_signal(signal.SIGCONT)
+    assert message.startswith("worker tcp://127.0.0.1:")
+    assert message.endswith(": it does not answer. Continue it, or stop that worker.")
+
+
 def test_ctrl_c(cluster, command, alone, tmp_path):
     folder = tmp_path / "run"
     with started(command(folder, "--cluster", cluster.file)) as process:
