@@ -128,10 +128,6 @@ class ShapedPlan(Plan[ShapedJob]):
             for size in self.sizes
         ]
 
-    def ensemble_keys(self) -> list[Network]:
-        """Setting and repeat of every ensemble."""
-        return [(setting, repeat) for repeat in range(self.n_ensembles) for setting in self.combined]
-
     def jobs(self, recorded: Collection[Any] = ()) -> list[ShapedJob]:
         """The networks that are not recorded at every size."""
         return self._list_jobs(self._open_networks(recorded))
@@ -194,7 +190,8 @@ class ShapedPlan(Plan[ShapedJob]):
         recorded = {record.key for record in records[ShapedEnsembleRecord]}
         return [
             (setting, repeat)
-            for setting, repeat in self.ensemble_keys()
+            for repeat in range(self.n_ensembles)
+            for setting in self.combined
             if (*setting.key, repeat, self.sizes[-1], self.n_members) not in recorded
         ]
 
@@ -323,8 +320,13 @@ class ShapedNetworks(Experiment):
 
     def extent(self, spec: RunSpec) -> dict[str, Any]:
         """The grid is there to be told from what it was widened to."""
-        grown = {"repeats": self.repeats, "ensembles": self.ensembles, "n_hidden": self.sizes(spec)}
-        return {**grown, **{f"first_{name}": values for name, values in self.grid.items()}}
+        return {
+            "input_weights": sorted({setting.input_weights for setting in self.chosen}),
+            "repeats": self.repeats,
+            "ensembles": self.ensembles,
+            "n_hidden": self.sizes(spec),
+            **{f"first_{name}": values for name, values in self.grid.items()},
+        }
 
     def plan(self, spec: RunSpec) -> ShapedPlan:
         return ShapedPlan(

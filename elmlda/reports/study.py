@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from elmlda import paper
+from elmlda.errors import ElmldaError
 from elmlda.experiments.shaped import TUNE_FOLDER, settle
 from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports import plots
@@ -95,12 +96,15 @@ def read_study(folder: Path) -> Study:
     run = read_run(folder)
     found = {kind: find_run(folder / TUNE_FOLDER / kind) for kind in INPUT_WEIGHTS}
     tuned = {kind: each for kind, each in found.items() if each and each.tune}
-    used = {record.input_weights for record in run.networks}
-    if used <= tuned.keys():
-        chosen, combined = settle({kind: each.tune for kind, each in tuned.items() if kind in used})
-    else:
-        chosen = tuple({record.setting for record in run.networks})
-        combined = tuple({record.setting for record in run.ensembles})
+    studied = run.planned("shaped")["input_weights"]
+    if lacking := [kind for kind in studied if kind not in tuned]:
+        raise ElmldaError(
+            f"{folder / TUNE_FOLDER}: no records of {', '.join(lacking)} input weights, so nobody "
+            "knows what was chosen for them.",
+            "Restore them, or run elmlda shaped with the same {out} again.",
+            out=folder,
+        )
+    chosen, combined = settle({kind: tuned[kind].tune for kind in INPUT_WEIGHTS if kind in studied})
     networks = [record for record in run.networks if record.setting in chosen]
     ensembles = [record for record in run.ensembles if record.setting in combined]
     return Study(run, tuned, networks, ensembles, chosen, combined)
@@ -126,13 +130,16 @@ def make_study_report(folder: Path) -> Report:
 
 def describe_findings(best: pd.DataFrame) -> list[str]:
     """The best rate, and whether LDA-ELM beats PI-ELM, in sentences; `best` is `tabulate_best`'s."""
-    rows = best.to_dict("records")
+    known = best.dropna(subset=["difference"])
+    rows = known.to_dict("records")
+    if not rows:
+        return ["No kind of input weights has networks of both methods yet."]
     top = min(rows, key=lambda row: min(row["pi_error_percent"], row["lda_error_percent"]))
     sentences = [f"{name_classifier(top)}: {_describe_rates(top)}.", f"There {_judge(top)}."]
     single = [row for row in rows if row["networks"] == 1]
     listed = ", ".join(f"{_describe_difference(row)} ({row['input_weights']})" for row in single)
     sentences.append(f"For single networks PI − LDA is {listed} points.")
-    return [*sentences, _count_wins(best)]
+    return [*sentences, _count_wins(known)]
 
 
 def _count_wins(best: pd.DataFrame) -> str:
@@ -216,11 +223,24 @@ def _make_sections(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Ite
             "Test errors in per cent, means over ensembles", tabulate_sizes(study.ensembles),
             SIZE_COLUMNS,
         )  # fmt: skip
-        yield Section("sizes", "Networks in an ensemble", tables=[sizes])
+        note = _describe_time(study)
+        yield Section("sizes", "Networks in an ensemble", tables=[sizes], note=note)
     if study.tuned:
         yield _make_choices(study)
     shown = make_table("Test errors in per cent, means over networks", every, FANOUT_COLUMNS)
     yield Section("fanouts", "Every fan-out", tables=[shown], note=FANOUT_NOTE, folded=True)
+
+
+def _describe_time(study: Study) -> str:
+    """What an ensemble takes, from the seconds of its networks."""
+    seconds = {
+        (record.setting, record.repeat): record.seconds
+        for record in study.networks
+        if record.setting in study.combined
+    }
+    n = max(record.size for record in study.ensembles)
+    minutes = n * sum(seconds.values()) / len(seconds) / 60
+    return f"{n} networks, with all fan-outs, take {minutes:.0f} minutes one after the other."
 
 
 def _show_best(best: pd.DataFrame) -> pd.DataFrame:

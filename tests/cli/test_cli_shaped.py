@@ -465,6 +465,25 @@ def test_a_studys_report_leaves_out_what_is_no_longer_chosen(whole_study, tmp_pa
     assert "LDA-ELM: 0 of 2 planned ensembles." in page
 
 
+def test_a_study_without_what_it_chose_by_is_refused(whole_study, refusal, tmp_path):
+    shutil.rmtree(tmp_path / "results/shaped/tune/constrained")
+    assert refusal("report", "results/shaped") == (
+        "results/shaped/tune: no records of constrained input weights, so nobody knows what was chosen "
+        "for them. Restore them, or run elmlda shaped with the same --out results/shaped again."
+    )
+
+
+def test_the_report_of_a_study_that_has_just_begun(whole_study, tmp_path):
+    """One network of one method: no comparison yet, and everything else is missing."""
+    folder = tmp_path / "results/shaped"
+    lines = (folder / "networks.csv").read_text().splitlines(keepends=True)
+    (folder / "networks.csv").write_text("".join(lines[:4]))
+    (folder / "ensembles.csv").unlink()
+    made = report(folder, ("figures", "md", "csv")).report
+    assert made.headline == "No kind of input weights has networks of both methods yet."
+    assert len(made.gaps) == 2 * 4 + 2
+
+
 def test_some_schemes_only(study, tmp_path):
     study("--scheme", "constrained", "--scheme", "uniform", "--quiet")
     records = read_records(tmp_path / "results/shaped", ShapedRecord)
