@@ -14,7 +14,7 @@ from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
 from elmlda.experiments.run_spec import Share
 from elmlda.experiments.selection import choose
-from elmlda.experiments.shaped_networks import ShapedNetworks
+from elmlda.experiments.shaped_networks import ShapedNetworks, run_job
 from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.experiments.tune import Tune, TuneRecord
 from elmlda.networks import cost
@@ -387,7 +387,8 @@ def test_ensembles_are_of_posteriors_and_of_scores(made, clouds):
             assert record.places == set(wrong.tolist())
 
 
-def test_few_networks_of_every_kind_come_first(clouds, tmp_path):
+@pytest.fixture
+def jobs(clouds, tmp_path):
     chosen = tuple(
         Setting(kind, method, 1.0, 0.1 if method == "pi" else 0.2)
         for kind in INPUT_WEIGHTS
@@ -396,8 +397,24 @@ def test_few_networks_of_every_kind_come_first(clouds, tmp_path):
     networks = ShapedNetworks(
         data_dir=clouds, min_field=2, chosen=chosen, combined=chosen[:2], fanouts=1, repeats=5, n=4
     )
-    spec = networks.bind(tmp_path, Share())
-    order = [(job.kind, job.key[0]) for job in networks.plan(spec).jobs()]
+    return networks.plan(networks.bind(tmp_path, Share())).jobs()
+
+
+def test_scores_of_pi_and_posteriors_of_lda_are_kept(jobs, clouds):
+    """Each by the ridge of its method, from one network."""
+    job, data = jobs[0], load_dataset(data_dir=clouds)
+    found = run_job(job).methods
+    for method, ridge in (("pi", 0.1), ("lda", 0.2)):
+        rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=job.key))
+        readout = Readout(job.sizes, ridge)
+        trained = train_network(data, rng, [readout], job.settings, Resources(), [method])
+        scores = trained.readouts[0].scores[method][:, -1]
+        expected = softmax(scores, axis=1) if method == "lda" else scores
+        np.testing.assert_allclose(found[method].outputs, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_few_networks_of_every_kind_come_first(jobs):
+    order = [(job.kind, job.key[0]) for job in jobs]
     assert len(order) == 12 + 15, "methods that differ in their ridge alone share a network"
     assert {repeat for _, repeat in order[:12]} == {0, 1, 2}
     assert order[12] == ("uniform", 3), "then the rest of the first ensemble"
