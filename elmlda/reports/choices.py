@@ -176,7 +176,7 @@ RATE_COLUMNS = [
     Column("z", "z", "+.1f"),
 ]
 PAIRED = ("paired_difference", "+.3f", "paired_interval")
-TICKS = (-300, -100, -30, -10, -5, -2, 0, 2, 5, 10, 30, 100, 300)
+TICKS = (-300, -100, -30, -10, -2, 0, 2, 10, 30, 100, 300)
 RATES_NOTE = (
     "± is half the 95 % interval of the mean. z: ours minus the paper's in standard errors of the "
     "difference: our sampling, that of the paper's 200 repeats, which are taken to vary like ours, and "
@@ -192,7 +192,7 @@ def plot_choices(figure: Figure, table: pd.DataFrame, labels: Mapping[str, str])
     ----------
     labels : name of the combination -> what people see, in order from the top
     """
-    figure.set_size_inches(6.8, 1.9 + 0.45 * len(labels))
+    figure.set_size_inches(plots.WIDTH, 1.9 + 0.45 * len(labels))
     axes = figure.subplots()
     axes.axvspan(-NEAR, NEAR, color=plots.ink(), alpha=0.1, lw=0)
     axes.axvline(0, color=plots.ink(), lw=0.8)

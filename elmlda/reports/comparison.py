@@ -249,7 +249,7 @@ def _make_sections(
 def plot_summary(figure: Figure, rows: pd.DataFrame, fanout: float) -> None:
     """PI - LDA on every set, with its interval; `rows` are some of `tabulate_summary`'s."""
     names = list(dict.fromkeys(rows["dataset"]))
-    figure.set_size_inches(6.4, 1.3 + 0.42 * len(names))
+    figure.set_size_inches(plots.WIDTH, 1.3 + 0.42 * len(names))
     axes = figure.subplots()
     axes.axvline(0, color=plots.ink(), lw=0.8)
     for place, shift, rule in ((plots.LDA, -0.13, "none"), (plots.THIRD, 0.13, "gcv")):

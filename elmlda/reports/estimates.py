@@ -19,6 +19,9 @@ RATE_ROUNDING, IMPROVEMENT_ROUNDING = (
     digit / math.sqrt(12) for digit in (paper.RATE_DIGIT, paper.IMPROVEMENT_DIGIT)
 )
 """Standard deviation of what rounding takes away: evenly spread over one step of the last digit."""
+DIFFERENCE = np.array([1.0, -1.0])
+"""Weights of the first number minus the second."""
+DIFFERENCE_ROUNDING = RATE_ROUNDING * math.sqrt(2)
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,12 @@ def sample_mean(by_repeat: FloatArray) -> Sample:
 def estimate_mean(values: FloatArray, level: float = LEVEL) -> Estimate:
     """Mean and its interval by Student's t; a single value has no interval."""
     return sample_mean(values).estimate(level)
+
+
+def slope_weights(places: FloatArray) -> FloatArray:
+    """Least squares' slope as a weighted sum of what is measured at these places."""
+    centered = places - places.mean()
+    return np.asarray(centered / (centered @ centered))
 
 
 def student_quantile(level: float, degrees: int) -> float:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from elmlda.reports.claims.rule import Claim
 from elmlda.reports.plots import Plot, draw
@@ -117,10 +118,10 @@ class Drawing:
         """Suffix -> content, on white."""
         return draw(self.plot)
 
-    def data_uri(self, theme: str) -> str:
-        """The figure as an address that holds its own content."""
+    def data_uri(self, theme: str) -> Markup:
+        """The figure as an address that holds its own content; nothing in it needs escaping."""
         files = self.files if theme == "light" else draw(self.plot, ("svg",), theme)
-        return f"data:image/svg+xml;base64,{base64.b64encode(files['svg']).decode()}"
+        return Markup(f"data:image/svg+xml;base64,{base64.b64encode(files['svg']).decode()}")
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def describe_best_pair(standings: Sequence[Standing]) -> str:
 def plot_race(figure: Figure, table: pd.DataFrame, title: str) -> None:
     """A point for every contestant on a logarithmic axis; `table` is bench.csv's."""
     known = table.dropna(subset="seconds").sort_values("seconds", kind="stable", ignore_index=True)
-    figure.set_size_inches(6.8, 1.0 + 0.34 * len(known))
+    figure.set_size_inches(plots.WIDTH, 1.0 + 0.34 * len(known))
     axes = figure.subplots()
     for place, row in enumerate(known.to_dict("records")):
         look = plots.style(plots.LDA if row["contestant"] in OURS else plots.PI)
@@ -224,7 +224,7 @@ def make_growth_report(
 
 def plot_growth(figure: Figure, table: pd.DataFrame) -> None:
     """Seconds and memory over the largest fan-out, both logarithmic."""
-    figure.set_size_inches(6.8, 3.2)
+    figure.set_size_inches(plots.WIDTH, 3.0)
     left, right = figure.subplots(1, 2)
     _plot_beside(left, table, "seconds", "fitted_seconds", "fitted law")
     left.set(ylabel="Seconds", title="Time")

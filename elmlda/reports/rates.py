@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,12 +26,17 @@ METHOD_PLACES = {"pi": plots.PI, "pi_constant": plots.THIRD, "lda": plots.LDA}
 
 def pivot_by_repeat(records: Sequence[SweepRecord]) -> dict[str, pd.DataFrame]:
     """Method -> rates in per cent: a row for each repeat, a column for each fan-out, NaN if missing."""
-    frame = pd.DataFrame([vars(record) for record in records])
-    tables = {}
-    for method in METHOD_NAMES:
-        frame["percent"] = 100 * frame[f"{method}_errors"] / frame["n_test"]
-        tables[method] = frame.pivot(index="repeat", columns="fanout", values="percent")
-    return tables
+    return {method: pivot_percents(records, f"{method}_errors", "fanout") for method in METHOD_NAMES}
+
+
+def pivot_percents(records: Sequence[Any], errors: str, columns: str) -> pd.DataFrame:
+    """Error rates in per cent: a row for each repeat, a column for each value of a field."""
+    rows = [
+        (record.repeat, getattr(record, columns), 100 * getattr(record, errors) / record.n_test)
+        for record in records
+    ]
+    frame = pd.DataFrame(rows, columns=["repeat", columns, "percent"])
+    return frame.pivot(index="repeat", columns=columns, values="percent")
 
 
 @dataclass(frozen=True)
@@ -48,13 +54,7 @@ def compare_means(a: FloatArray, b: FloatArray) -> Comparison:
     difference = float(a.mean() - b.mean())
     if not _have_spread(a, b):
         return Comparison(difference)
-    parts = [np.var(values, ddof=1) / len(values) for values in (a, b)]
-    error = math.sqrt(sum(parts))
-    # Welch and Satterthwaite's degrees of freedom.
-    df = sum(parts) ** 2 / sum(v**2 / (len(x) - 1) for v, x in zip(parts, (a, b), strict=True))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, df)) * error
-    p = float(2 * stats.t.sf(abs(difference) / error, df))
-    return Comparison(difference, difference - half, difference + half, p)
+    return _compare(difference, stats.ttest_ind(a, b, equal_var=False))
 
 
 def compare_spreads(a: FloatArray, b: FloatArray) -> Comparison:
@@ -78,10 +78,13 @@ def correlate(a: FloatArray, b: FloatArray) -> Comparison:
     if len(a) < 4 or not _have_spread(a, b):
         return Comparison(math.nan)
     found = stats.pearsonr(a, b)
-    interval = found.confidence_interval(LEVEL)
-    return Comparison(
-        float(found.statistic), float(interval.low), float(interval.high), float(found.pvalue)
-    )
+    return _compare(float(found.statistic), found)
+
+
+def _compare(value: float, test: Any) -> Comparison:
+    """A value with the interval and p of scipy's test."""
+    interval = test.confidence_interval(LEVEL)
+    return Comparison(value, float(interval.low), float(interval.high), float(test.pvalue))
 
 
 def _have_spread(a: FloatArray, b: FloatArray) -> bool:

@@ -8,13 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from elmlda.reports.claims.evidence import gather_evidence
-from elmlda.reports.claims.judge import judge_claims, tabulate_claims
 from elmlda.reports.claims.rule import Claim
+from elmlda.reports.claims.statements import judge_claims
 from elmlda.reports.claims.words import (
     describe_cells,
     describe_claims,
     summarise_claims,
     summarise_other_reading,
+    tabulate_claims,
 )
 from elmlda.reports.gaps import find_gaps
 from elmlda.reports.model import Report, Section

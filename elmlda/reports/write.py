@@ -12,6 +12,7 @@ from elmlda.errors import ElmldaError
 from elmlda.experiments.compare import CompareRecord
 from elmlda.reports.choices import make_choices_report, read_choices
 from elmlda.reports.claims.rule import Kind, Reading
+from elmlda.reports.claims.words import name_verdict
 from elmlda.reports.comparison import make_comparison_report
 from elmlda.reports.model import Report
 from elmlda.reports.render import render_html, render_markdown
@@ -38,7 +39,7 @@ class WrittenReport:
         if report.claims:
             lines.append(report.second_line)
         lines += [
-            f"{claim.verdict:16} {claim.text} ({claim.because})"
+            f"{name_verdict(claim)}: {claim.text} ({claim.because})"
             for claim in report.claims
             if claim.kind == Kind.STATEMENT and claim.reading != Reading.CONSTANT
         ]

@@ -17,7 +17,8 @@ def test_the_summary_tells_the_verdict_and_the_paths(invoke, tmp_path):
     assert "Interim (3 of 200 networks" in output[0]
     assert "of 12 statements" in output[0]
     assert output[1].startswith("  With a constant hidden unit in PI-ELM")
-    assert sum(line.startswith("  not decided yet") for line in output) == 12
+    assert sum(line.startswith("  not decided yet: ") for line in output) == 10
+    assert sum(line.startswith("  consistent with the paper so far: ") for line in output) == 2
     assert "  Missing: The sweep has 5 of 6 planned results." in output
     assert f"  {folder}/report.html" in output
 

@@ -1,6 +1,7 @@
 """The rule, on numbers where the answer is known, each verdict both ways."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from elmlda.reports.claims.rule import (
     Verdict,
     around,
     decide,
-    decide_all,
 )
 from elmlda.reports.estimates import Estimate, sample_mean
 
@@ -23,6 +23,14 @@ YES, NO = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 BETWEEN, OPEN = Verdict.INCONCLUSIVE, Verdict.OPEN
 NAN = float("nan")
 STATEMENT = Statement(key="a", text="A is 1.", short="a", where="here", unit="%", full=10)
+
+
+def decide_one(check):
+    return decide(replace(STATEMENT, checks={0: check}))
+
+
+def decide_all(checks):
+    return decide(replace(STATEMENT, checks=checks, name=name))
 
 
 @pytest.mark.parametrize(
@@ -84,22 +92,22 @@ def check(mean, half, n=10, region=None, **paper_side):
 
 
 def test_verdicts_are_interim_until_all_repeats_are_there():
-    final, interim = (decide(STATEMENT, check(1.0, 0.05, n, printed=1.0)) for n in (10, 9))
+    final, interim = (decide_one(check(1.0, 0.05, n, printed=1.0)) for n in (10, 9))
     assert (final.verdict, final.interim, final.ours.repeats) == (YES, False, 10)
     assert (interim.verdict, interim.interim, interim.ours.repeats) == (YES, True, 9)
-    wide, earlier = (decide(STATEMENT, check(1.05, 0.2, n, printed=1.0)) for n in (10, 9))
+    wide, earlier = (decide_one(check(1.05, 0.2, n, printed=1.0)) for n in (10, 9))
     assert (wide.verdict, earlier.verdict) == (BETWEEN, OPEN)
     assert wide.because == earlier.because == "the interval lies across the border"
 
 
 def test_outside_is_not_enough():
     """The paper's one repeat varies as much as one of ours: 1.16 is no news, 1.9 is."""
-    near = decide(STATEMENT, check(1.16, 0.05, printed=1.0, paper_repeats=1))
+    near = decide_one(check(1.16, 0.05, printed=1.0, paper_repeats=1))
     assert near.ours.low > 1.1
     assert abs(near.z) < 1.96 < abs(near.z) * math.sqrt(11)
     assert near.verdict == BETWEEN
     assert near.because.startswith("the interval lies elsewhere, but chance can explain")
-    far = decide(STATEMENT, check(1.9, 0.05, printed=1.0, paper_repeats=1))
+    far = decide_one(check(1.9, 0.05, printed=1.0, paper_repeats=1))
     assert far.z > 1.96
     assert (far.verdict, far.because) == (
         NO,
@@ -125,13 +133,13 @@ def name(keys):
 
 def test_every_number_has_to_be_there():
     checks = {i: check(1.0, 0.05, printed=1.0) for i in range(4)}
-    claim = decide_all(STATEMENT, checks, name)
+    claim = decide_all(checks)
     assert (claim.verdict, claim.interim) == (YES, False)
-    few = decide_all(STATEMENT, {**checks, 2: check(1.0, 0.05, n=9, printed=1.0)}, name)
+    few = decide_all({**checks, 2: check(1.0, 0.05, n=9, printed=1.0)})
     assert (few.verdict, few.interim) == (YES, True)
-    one_wide = decide_all(STATEMENT, {**checks, 2: check(1.05, 0.2, printed=1.0)}, name)
+    one_wide = decide_all({**checks, 2: check(1.05, 0.2, printed=1.0)})
     assert (one_wide.verdict, one_wide.because) == (BETWEEN, "undecided at size 2")
-    one_off = decide_all(STATEMENT, {**checks, 3: check(1.9, 0.05, printed=1.0)}, name)
+    one_off = decide_all({**checks, 3: check(1.9, 0.05, printed=1.0)})
     assert (one_off.verdict, one_off.because) == (NO, "fails at size 3")
     assert one_off.ours.value == pytest.approx(1.9)
     assert one_off.z == pytest.approx(check(1.9, 0.05, printed=1.0).z)
@@ -142,29 +150,41 @@ def test_one_of_many_that_fails_by_chance_does_not_refute_all():
     good = {i: check(1.0, 0.05, printed=1.0) for i in range(19)}
     off = check(1.16, 0.05, printed=1.0)
     assert off.judge() == NO
-    assert decide_all(STATEMENT, {**good, 19: off}, name).verdict == BETWEEN
-    assert decide_all(STATEMENT, {19: off}, name).verdict == NO
+    assert decide_all({**good, 19: off}).verdict == BETWEEN
+    assert decide_all({19: off}).verdict == NO
 
 
 def test_the_one_that_is_closest_to_failing_is_shown():
     checks = {1: check(1.0, 0.05), 2: check(1.02, 0.05), 3: check(1.05, 0.01)}
-    assert decide_all(STATEMENT, checks, name).because == "the closest is size 2"
+    assert decide_all(checks).because == "the closest is size 2"
     single = {1: check(1.0, 0.05, n=1), 2: check(1.02, 0.05, n=1)}
-    claim = decide_all(STATEMENT, single, name)
+    claim = decide_all(single)
     assert (claim.verdict, claim.because) == (OPEN, "1 repeat, at least 3 are needed")
 
 
 def test_what_has_not_been_run():
     empty = Check(sample_mean(np.empty(0)), Region(0.9, 1.1), 1.0)
-    claim = decide(STATEMENT, empty)
+    claim = decide_one(empty)
     assert (claim.verdict, claim.because, claim.interim) == (OPEN, "not run yet", True)
     assert math.isnan(claim.ours.value)
     assert math.isnan(claim.z)
-    some = decide_all(STATEMENT, {1: check(1.0, 0.05, printed=1.0), 2: empty}, name)
+    some = decide_all({1: check(1.0, 0.05, printed=1.0), 2: empty})
     assert (some.verdict, some.because, some.interim) == (OPEN, "size 2 not run yet", True)
-    none = decide_all(STATEMENT, {1: empty, 2: empty}, name)
+    none = decide_all({1: empty, 2: empty})
     assert (none.verdict, none.because) == (OPEN, "not run yet")
 
 
 def test_the_papers_repeats_are_what_it_takes():
     assert NETWORKS == paper.REPEATS == 200
+
+
+def test_whether_the_records_so_far_speak_against_it():
+    """Of an interim claim; fewer than three repeats have to lie where the claim says."""
+    inside, outside = 1.0, 1.9
+    assert decide_one(check(inside, 0.05, n=9, printed=1.0)).is_consistent
+    assert decide_one(check(1.05, 0.2, n=9, printed=1.0)).is_consistent
+    assert not decide_one(check(outside, 0.05, n=9, printed=1.0)).is_consistent
+    for few in (1, 2):
+        assert decide_one(check(inside, 0.05, n=few, printed=1.0)).is_consistent
+        assert not decide_one(check(outside, 0.05, n=few, printed=1.0)).is_consistent
+    assert not decide_one(Check(sample_mean(np.empty(0)), Region(0.9, 1.1), 1.0)).is_consistent

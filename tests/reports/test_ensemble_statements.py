@@ -9,8 +9,8 @@ from scipy import stats
 
 from elmlda import paper
 from elmlda.reports.claims.evidence import ALL_SIZES, gather_evidence
-from elmlda.reports.claims.judge import judge_claims
 from elmlda.reports.claims.rule import Kind, Verdict
+from elmlda.reports.claims.statements import judge_claims
 
 YES, NO = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 BETWEEN, OPEN = Verdict.INCONCLUSIVE, Verdict.OPEN

@@ -6,8 +6,8 @@ import pytest
 from made_up import sweep_records
 
 from elmlda.reports.claims.evidence import gather_evidence
-from elmlda.reports.claims.judge import judge_claims
 from elmlda.reports.claims.rule import Kind, Reading, Verdict
+from elmlda.reports.claims.statements import judge_claims
 from elmlda.reports.claims.words import (
     describe_cells,
     describe_claims,
@@ -87,11 +87,26 @@ def test_an_interim_verdict_says_so(claims):
         for claim in claims
     ]
     text, tone = summarise_claims(interim)
-    assert text.startswith("Interim (30 of 200 networks). Reproduced: 12 of 12 statements")
-    assert tone == "open"
+    so_far = "Interim (30 of 200 networks): consistent with the paper so far. Reproduced: 12 of 12"
+    assert text.startswith(so_far)
+    assert tone == "consistent"
     row = next(row for row in rows_of(describe_claims(interim)[0], 0) if "every fan" in row["Claim"])
     assert row["Verdict"] == "reproduced (interim)"
     assert row["Repeats"] == "30 of 200"
+
+
+def test_what_is_not_decided_yet_agrees_with_the_paper_so_far_or_not():
+    """Four networks at fan-out 1: PI-ELM as printed but uncertain, LDA-ELM far off, others not run."""
+    rates = [(7.2 + e, 8.0 + e / 9) for e in (-0.3, -0.1, 0.1, 0.3)]
+    claims = judge_claims(gather_evidence(sweep_records({1: rates}), [], [], {}))
+    pi, lda, _, later, *_ = rows_of(describe_cells(claims)[0], 0)
+    assert pi["Verdict"] == "consistent with the paper so far"
+    assert lda["Verdict"] == "not reproduced (interim)"
+    assert later["Verdict"] == "not decided yet"
+    text, tone = summarise_claims(claims)
+    assert text.startswith("Interim (4 of 200 networks, 0 of 3 timings, 0 of 90 pairs, 0 of 10 ensem")
+    assert "so far" not in text
+    assert tone == "bad"
 
 
 def rows_of(section, place):
@@ -112,7 +127,7 @@ def test_groups_are_by_reading(claims):
 
 def test_what_counts_stands_beside_what_is_found(claims):
     rows = rows_of(describe_claims(claims)[0], 0)
-    counts = {row["Claim"]: row["Counts"] for row in rows}
+    counts = {row["Claim"]: row["Required"] for row in rows}
     assert counts["LDA-ELM has fewer errors than PI-ELM at every fan-out from 1 to 20"] == "above 0"
     assert counts["The error rate of twenty networks of fan-out 20 is 1.69 %"] == "1.66 to 1.72"
     assert [counts[claim] for claim in counts if "less than 12 %" in claim] == ["below 12"]

@@ -10,8 +10,9 @@ from scipy import stats
 
 from elmlda import paper
 from elmlda.reports.claims.evidence import ALL_FANOUTS, ALL_SIZES, gather_evidence
-from elmlda.reports.claims.judge import judge_claims, tabulate_claims
 from elmlda.reports.claims.rule import Kind, Reading, Verdict
+from elmlda.reports.claims.statements import judge_claims
+from elmlda.reports.claims.words import tabulate_claims
 from elmlda.reports.subjects.timing import list_overheads
 
 YES, NO = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED

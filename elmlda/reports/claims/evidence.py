@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,9 @@ from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports.estimates import NAN
+from elmlda.reports.rates import METHOD_NAMES, pivot_by_repeat, pivot_percents
 
-METHODS = ("pi", "pi_constant", "lda")
-PI, PI_CONSTANT, LDA = range(len(METHODS))
+PI, PI_CONSTANT, LDA = range(len(METHOD_NAMES))
 ALL_FANOUTS = tuple(range(1, paper.LARGEST_FANOUT + 1))
 ALL_SIZES = tuple(range(1, paper.ENSEMBLE_SIZE + 1))
 
@@ -26,7 +26,7 @@ class Evidence:
 
     Attributes
     ----------
-    rates : n_networks × 20 fan-outs × 3 (`METHODS`)
+    rates : n_networks × 20 fan-outs × 3 (PI-ELM, PI-ELM with a constant unit, LDA-ELM)
     pairs : n_pairs × 2: two networks combined, and the mean of each alone
     ensembles : n_ensembles × 20 sizes
     overheads : fan-out -> what LDA-ELM takes more than PI-ELM in per cent, one for each repeat
@@ -40,11 +40,11 @@ class Evidence:
     def at(self, fanouts: Sequence[int], methods: Sequence[int]) -> FloatArray:
         """Networks that have all these fan-outs: n × n_fanouts × n_methods."""
         places = [fanout - 1 for fanout in fanouts]
-        return _complete(self.rates[:, places][:, :, list(methods)])
+        return _drop_incomplete(self.rates[:, places][:, :, list(methods)])
 
     def combined(self, sizes: Sequence[int]) -> FloatArray:
         """Ensembles that have all these sizes: n × n_sizes."""
-        return _complete(self.ensembles[:, [size - 1 for size in sizes]])
+        return _drop_incomplete(self.ensembles[:, [size - 1 for size in sizes]])
 
 
 def gather_evidence(
@@ -54,20 +54,10 @@ def gather_evidence(
     overheads: Mapping[int, FloatArray],
 ) -> Evidence:
     """The records of a run on the paper's data; pairs and ensembles of fan-out 20, by the mean."""
-    rates = _lay_out(
-        ((record.repeat, record.fanout), [_rate(record, method) for method in METHODS])
-        for record in sweep
-    )
-    sizes = _lay_out(
-        ((record.repeat, record.size), [100 * record.errors / record.n_test])
-        for record in ensemble
-        if record.combine == "mean"
-    )
-    alone = {
-        repeat: row[paper.LARGEST_FANOUT][LDA]
-        for repeat, row in rates.items()
-        if paper.LARGEST_FANOUT in row
-    }
+    tables = [table.reindex(columns=ALL_FANOUTS) for table in pivot_by_repeat(sweep).values()]
+    means = [record for record in ensemble if record.combine == "mean"]
+    sizes = pivot_percents(means, "errors", "size").reindex(columns=ALL_SIZES)
+    alone = tables[LDA][paper.LARGEST_FANOUT]
     together = [
         (
             100 * record.errors / record.n_test,
@@ -76,36 +66,13 @@ def gather_evidence(
         for record in sorted(pairs, key=lambda record: record.pair)
     ]
     return Evidence(
-        _stack(rates, ALL_FANOUTS, len(METHODS)),
-        np.array(together, np.float64).reshape(-1, 2),
-        _stack(sizes, ALL_SIZES, 1)[:, :, 0],
+        np.stack([table.to_numpy(float) for table in tables], axis=-1),
+        np.array(together, float).reshape(-1, 2),
+        sizes.to_numpy(float),
         overheads,
     )
 
 
-def _rate(record: SweepRecord, method: str) -> float:
-    errors: int = getattr(record, f"{method}_errors")
-    return 100 * errors / record.n_test
-
-
-Rows = dict[int, dict[float, list[float]]]
-
-
-def _lay_out(cells: Iterable[tuple[tuple[int, float], list[float]]]) -> Rows:
-    """Repeat -> column -> numbers."""
-    rows: Rows = {}
-    for (repeat, column), numbers in cells:
-        rows.setdefault(repeat, {})[column] = numbers
-    return rows
-
-
-def _stack(rows: Rows, columns: Sequence[int], n_numbers: int) -> FloatArray:
-    """n_repeats × n_columns × n_numbers, in the order of the repeats."""
-    missing = [NAN] * n_numbers
-    stacked = [[row.get(column, missing) for column in columns] for _, row in sorted(rows.items())]
-    return np.array(stacked, np.float64).reshape(-1, len(columns), n_numbers)
-
-
-def _complete(values: FloatArray) -> FloatArray:
+def _drop_incomplete(values: FloatArray) -> FloatArray:
     """The repeats that lack nothing."""
     return values[~np.isnan(values).any(axis=tuple(range(1, values.ndim)))]

@@ -1,4 +1,4 @@
-"""The rule: how a claim of the paper is held against the records.
+"""The rule: how the records decide a claim of the paper.
 
 A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records give that
 number with a 95 % interval over repeats, and z, its distance from the paper's in standard errors of the
@@ -23,10 +23,10 @@ by interval and z alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any
 
 from elmlda import paper
 from elmlda.reports.estimates import LEVEL, NAN, UNKNOWN, Estimate, Sample, normal_quantile
@@ -43,8 +43,6 @@ AVERAGE_MARGIN = 0.5
 """Their average within half a point."""
 NETWORKS, PAIRS, TIMINGS = paper.REPEATS, 90, 3
 """Repeats that make a verdict final: the paper's 200 networks; disjoint pairs of them; timings."""
-
-Key = TypeVar("Key", int, str)
 
 
 class Verdict(StrEnum):
@@ -87,7 +85,7 @@ class Region:
     high: float = math.inf
 
     def judge(self, estimate: Estimate, z: float, level: float = LEVEL) -> Verdict:
-        """The rule, for one number; `level` is of the interval, and what |z| has to exceed follows."""
+        """The rule for one number; the interval's level also sets what |z| must exceed."""
         if estimate.repeats < MINIMUM_REPEATS or math.isnan(estimate.half):
             return Verdict.INCONCLUSIVE
         if self.low < estimate.low and estimate.high < self.high:
@@ -102,18 +100,26 @@ class Region:
         return min(max(value, self.low), self.high)
 
     def slack(self, value: float) -> float:
-        """How far inside the value lies; negative outside."""
+        """Distance to the nearer border; negative outside."""
         return min(value - self.low, self.high - value)
 
 
 def around(printed: float, margin: float) -> Region:
-    """Up to `margin` away from a printed number."""
+    """Less than `margin` away from a printed number."""
     return Region(printed - margin, printed + margin)
+
+
+def near(rate: float) -> Region:
+    """What counts as a printed error rate."""
+    return around(rate, RATE_MARGIN * rate)
+
+
+ABOVE_ZERO = Region(low=0)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One number, where the paper says that it lies, and the one that it prints.
+    """One number of ours, where the claim says that it lies, and the paper's number.
 
     Attributes
     ----------
@@ -144,7 +150,7 @@ class Check:
 
     @property
     def closeness(self) -> tuple[float, float]:
-        """Small for what is close to failing: slack in half-widths of the interval, then as it is."""
+        """Small if it is close to failing: slack in half-widths of the interval, then in units."""
         estimate = self.sample.estimate()
         slack = self.region.slack(estimate.value)
         if math.isnan(estimate.half):
@@ -157,152 +163,129 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What the paper says, and how much it takes to decide it."""
+    """What the paper says, as data: in words, and as numbers that must lie in a region.
+
+    Attributes
+    ----------
+    short : its name in a list
+    where : its place in the paper
+    checks : key, such as a fan-out -> a number that must be where the claim says; empty if untested
+    name : what a sentence calls some of the keys
+    paper_value : the paper's number, if it is not the one of the check that is shown
+    remark : ends the explanation of the verdict; why it is not tested, if there are no checks
+    full : repeats that make the verdict final
+    fanout : of a cell of Table 1
+    """
 
     key: str
     text: str
     short: str
-    """Its name in a list."""
     where: str
-    """Its place in the paper."""
-    unit: str
+    unit: str = "points"
+    checks: Mapping[Any, Check] = field(default_factory=dict)
+    name: Callable[[Sequence[Any]], str] = str
+    paper_value: float | None = None
+    remark: str = ""
     kind: Kind = Kind.STATEMENT
     reading: Reading = Reading.NONE
     full: int = NETWORKS
-    """Repeats that make its verdict final."""
     repeats_are: str = "networks"
     fanout: int | None = None
-    """Of a cell of Table 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(Statement):
-    """A statement, what the records say about it, and the verdict."""
+    """A statement, what the records say about it, and the verdict.
 
-    printed: float
-    """The paper's value; where it states none itself, the one that follows from its tables."""
-    region: Region
-    ours: Estimate
-    z: float
-    interim: bool
-    """Whether there are fewer repeats than were fixed in advance."""
-    verdict: Verdict
-    because: str
-    """Why, in half a sentence."""
+    Attributes
+    ----------
+    printed : the paper's value; where it states none, the one that follows from its tables
+    region, ours, z : of its one number, or of the one that comes closest to failing
+    interim : whether there are fewer repeats than were fixed in advance
+    because : why, in half a sentence
+    """
+
+    printed: float = NAN
+    region: Region = Region()
+    ours: Estimate = UNKNOWN
+    z: float = NAN
+    interim: bool = False
+    verdict: Verdict = Verdict.NOT_TESTED
+    because: str = ""
 
     @property
-    def is_cell(self) -> bool:
-        """Whether it is one cell of Table 1, and not a statement of the text."""
-        return self.kind in (Kind.RATE, Kind.IMPROVEMENT)
+    def is_consistent(self) -> bool:
+        """Whether there are records, and they do not speak against it.
+
+        Repeats that are too few for the rule have to lie where the claim says.
+        """
+        if self.ours.repeats < MINIMUM_REPEATS:
+            return self.region.slack(self.ours.value) > 0
+        return self.verdict != Verdict.NOT_REPRODUCED
 
 
-def decide(statement: Statement, check: Check) -> Claim:
-    """A claim about one number."""
-    ours, verdict = check.sample.estimate(), check.judge()
-    because = _explain(ours, verdict, check.region)
-    return _conclude(statement, check, ours.repeats < statement.full, verdict, because)
-
-
-def decide_all(
-    statement: Statement,
-    checks: Mapping[Key, Check],
-    name: Callable[[Sequence[Key]], str],
-    printed: float | None = None,
-) -> Claim:
-    """A claim about several numbers: each of them has to be where the claim says.
-
-    The one that comes closest to failing is shown.
-
-    Parameters
-    ----------
-    name : what to call some of the checks in a sentence
-    printed : what to show of the paper, if not its number for the one that is shown
-    """
+def decide(statement: Statement) -> Claim:
+    """Apply the rule; of several numbers each has to be where the claim says."""
+    checks = statement.checks
+    if not checks:
+        return Claim(**vars(statement), because=statement.remark)
     known = {key: check for key, check in checks.items() if check.sample.repeats}
-    if not known:
-        first = next(iter(checks.values()))
-        claim = _conclude(statement, first, True, Verdict.INCONCLUSIVE, "not run yet")
-    else:
-        together = 1 - (1 - LEVEL) / len(checks)
-        failing = [k for k in known if known[k].judge(together) == Verdict.NOT_REPRODUCED]
-        closest = min(failing or known, key=lambda key: known[key].closeness)
-        missing = [key for key in checks if key not in known]
-        verdict, because = _judge_all(known, failing, missing, closest, name)
-        interim = bool(missing) or fewest_repeats(known.values()) < statement.full
-        claim = _conclude(statement, known[closest], interim, verdict, because)
-    return claim if printed is None else Claim(**{**vars(claim), "printed": printed})
-
-
-def _judge_all(
-    known: Mapping[Key, Check],
-    failing: Sequence[Key],
-    missing: Sequence[Key],
-    closest: Key,
-    name: Callable[[Sequence[Key]], str],
-) -> tuple[Verdict, str]:
-    undecided = [key for key in known if known[key].judge() != Verdict.REPRODUCED]
-    fewest = fewest_repeats(known.values())
-    if failing:
-        return Verdict.NOT_REPRODUCED, f"fails at {name(failing)}"
-    if missing:
-        return Verdict.INCONCLUSIVE, f"{name(missing)} not run yet"
-    if undecided and fewest < MINIMUM_REPEATS:
-        return Verdict.INCONCLUSIVE, _too_few(fewest)
-    if undecided:
-        return Verdict.INCONCLUSIVE, f"undecided at {name(undecided)}"
-    return Verdict.REPRODUCED, f"the closest is {name([closest])}"
-
-
-def fewest_repeats(checks: Iterable[Check]) -> int:
-    """Of all that are known."""
-    return min(check.sample.repeats for check in checks)
-
-
-def _conclude(
-    statement: Statement, check: Check, interim: bool, verdict: Verdict, because: str
-) -> Claim:
+    together = 1 - (1 - LEVEL) / len(checks)
+    failing = [key for key in known if known[key].judge(together) == Verdict.NOT_REPRODUCED]
+    shown = min(failing or known or checks, key=lambda key: checks[key].closeness)
+    verdict, because = _judge(statement, known, failing, shown)
+    interim = len(known) < len(checks) or _fewest_repeats(known) < statement.full
     if verdict == Verdict.INCONCLUSIVE and interim:
         verdict = Verdict.OPEN
-    ours = check.sample.estimate() if check.sample.repeats else UNKNOWN
+    check = checks[shown]
     return Claim(
         **vars(statement),
-        printed=check.printed,
+        printed=check.printed if statement.paper_value is None else statement.paper_value,
         region=check.region,
-        ours=ours,
+        ours=check.sample.estimate() if known else UNKNOWN,
         z=check.z,
         interim=interim,
         verdict=verdict,
-        because=because,
+        because="; ".join(filter(None, [because, statement.remark if known else ""])),
     )
 
 
-def leave_untested(statement: Statement, reason: str) -> Claim:
-    """A statement that no records can decide."""
-    return Claim(
-        **vars(statement),
-        printed=NAN,
-        region=Region(),
-        ours=UNKNOWN,
-        z=NAN,
-        interim=False,
-        verdict=Verdict.NOT_TESTED,
-        because=reason,
-    )
+def _judge(
+    statement: Statement, known: Mapping[Any, Check], failing: Sequence[Any], shown: Any
+) -> tuple[Verdict, str]:
+    """The verdict on all numbers together, and why; inconclusive if it is not decided yet."""
+    if not known:
+        return Verdict.INCONCLUSIVE, "not run yet"
+    missing = [key for key in statement.checks if key not in known]
+    undecided = [key for key in known if known[key].judge() != Verdict.REPRODUCED]
+    fewest = _fewest_repeats(known)
+    is_one = len(statement.checks) == 1
+    if failing:
+        verdict, because = Verdict.NOT_REPRODUCED, f"fails at {statement.name(failing)}"
+    elif missing:
+        verdict, because = Verdict.INCONCLUSIVE, f"{statement.name(missing)} not run yet"
+    elif undecided and fewest < MINIMUM_REPEATS:
+        repeats = "repeat" if fewest == 1 else "repeats"
+        because = f"{fewest} {repeats}, at least {MINIMUM_REPEATS} are needed"
+        return Verdict.INCONCLUSIVE, because
+    elif undecided:
+        verdict, because = Verdict.INCONCLUSIVE, f"undecided at {statement.name(undecided)}"
+    else:
+        verdict, because = Verdict.REPRODUCED, f"the closest is {statement.name([shown])}"
+    return verdict, _explain(known[shown], verdict) if is_one else because
 
 
-def _explain(ours: Estimate, verdict: Verdict, region: Region) -> str:
-    if ours.repeats == 0:
-        return "not run yet"
-    if ours.repeats < MINIMUM_REPEATS:
-        return _too_few(ours.repeats)
+def _fewest_repeats(checks: Mapping[Any, Check]) -> int:
+    return min((check.sample.repeats for check in checks.values()), default=0)
+
+
+def _explain(check: Check, verdict: Verdict) -> str:
+    """The verdict on one number."""
     if verdict == Verdict.REPRODUCED:
         return "the whole interval lies where the claim says"
     if verdict == Verdict.NOT_REPRODUCED:
         return "the whole interval lies elsewhere, and chance does not explain the distance"
+    ours, region = check.sample.estimate(), check.region
     if ours.low < region.high and ours.high > region.low:
         return "the interval lies across the border"
     return "the interval lies elsewhere, but chance can explain the distance from the paper's number"
-
-
-def _too_few(repeats: int) -> str:
-    return f"{repeats} {'repeat' if repeats == 1 else 'repeats'}, at least {MINIMUM_REPEATS} are needed"

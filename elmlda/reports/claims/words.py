@@ -17,6 +17,7 @@ from elmlda.reports.model import Column, Section, Table, make_table
 
 MOST_NAMES = 4
 """More claims than this are counted, not named."""
+SO_FAR = "consistent with the paper so far"
 
 
 def summarise_claims(claims: Sequence[Claim]) -> tuple[str, str]:
@@ -50,15 +51,24 @@ def _describe_interim(claims: Sequence[Claim]) -> str:
         what = claim.full, claim.repeats_are
         found[what] = max(claim.ours.repeats, found.get(what, 0))
     lacking = [f"{n} of {full} {name}" for (full, name), n in found.items() if n < full]
-    return f"Interim ({', '.join(lacking)}). " if lacking else "Interim. "
+    interim = f"Interim ({', '.join(lacking)})" if lacking else "Interim"
+    return f"{interim}: {SO_FAR}. " if _is_consistent(claims) else f"{interim}. "
+
+
+def _is_consistent(claims: Sequence[Claim]) -> bool:
+    """Whether there is something, and none of it speaks against the paper."""
+    known = [claim for claim in claims if claim.ours.repeats]
+    return bool(known) and Verdict.NOT_REPRODUCED not in {claim.verdict for claim in known}
 
 
 def _describe_verdicts(claims: Sequence[Claim]) -> str:
-    statements = [claim for claim in claims if claim.kind == Kind.STATEMENT]
-    rates = [claim for claim in claims if claim.kind == Kind.RATE]
+    kinds = {
+        name: [claim for claim in claims if claim.kind == kind]
+        for name, kind in (("statements", Kind.STATEMENT), ("rates", Kind.RATE))
+    }
     counts = ", ".join(
         f"{sum(claim.verdict == Verdict.REPRODUCED for claim in some)} of {len(some)} {name}"
-        for some, name in ((statements, "statements"), (rates, "rates"))
+        for name, some in kinds.items()
         if some
     )
     return "; ".join([counts, *_describe_others(claims)]) + "."
@@ -91,14 +101,24 @@ def _choose_tone(claims: Sequence[Claim]) -> str:
     verdicts = {claim.verdict for claim in claims}
     if Verdict.NOT_REPRODUCED in verdicts:
         return "bad"
-    is_whole = verdicts == {Verdict.REPRODUCED} and not any(claim.interim for claim in claims)
-    return "good" if is_whole else "open"
+    if any(claim.interim for claim in claims):
+        return "consistent" if _is_consistent(claims) else "open"
+    return "good" if verdicts == {Verdict.REPRODUCED} else "open"
+
+
+def name_verdict(claim: Claim) -> str:
+    """What people see of it; while repeats are missing, whether it agrees with the paper so far."""
+    if not claim.interim:
+        return str(claim.verdict)
+    if claim.verdict == Verdict.OPEN:
+        return SO_FAR if claim.is_consistent else str(claim.verdict)
+    return f"{claim.verdict} (interim)"
 
 
 COLUMNS = [
     Column("Claim", "text", note="where"),
     Column("Paper", "paper"),
-    Column("Counts", "counts"),
+    Column("Required", "required"),
     Column("Ours", "ours"),
     Column("95 % interval", "interval"),
     Column("z", "z"),
@@ -121,8 +141,9 @@ def describe_claims(claims: Sequence[Claim]) -> list[Section]:
         for claim in claims
         if claim.kind == Kind.UNTESTED
     ]
+    summary = BRIEF_RULE + (INTERIM_RULE if any(claim.interim for claim in claims) else "")
     return [
-        Section("claims", "The paper's claims", tables=tables, note=BRIEF_RULE),
+        Section("claims", "The paper's claims", summary=summary, tables=tables),
         Section("rule", "How verdicts are made", items=RULE, folded=True),
         Section("untested", "Not tested", items=untested, folded=True),
     ]
@@ -133,7 +154,7 @@ def describe_cells(claims: Sequence[Claim]) -> list[Section]:
     if not claims:
         return []
     tables = _tabulate(
-        [claim for claim in claims if claim.is_cell],
+        [claim for claim in claims if claim.kind in (Kind.RATE, Kind.IMPROVEMENT)],
         "Rates and improvements; PI-ELM as Eq. (5) has it",
         "Those that differ, PI-ELM with a constant hidden unit",
     )
@@ -154,22 +175,22 @@ def _tabulate(claims: Sequence[Claim], caption: str, other_caption: str) -> list
 
 def _row(claim: Claim) -> dict[str, str]:
     """What people see of a claim."""
-    is_marked = claim.interim and claim.verdict in (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
     ours, unit = claim.ours, claim.unit
+    is_soft = claim.verdict == Verdict.OPEN and claim.is_consistent
     return {
         "text": claim.text,
         "where": claim.where + (", not counted" if claim.kind == Kind.FURTHER else ""),
         "paper": "" if math.isnan(claim.printed) else f"{_digits(claim.printed, unit)} {unit}",
-        "counts": _describe_region(claim.region, unit),
+        "required": _describe_region(claim.region, unit),
         "ours": "–" if math.isnan(ours.value) else f"{_digits(ours.value, unit)} {unit}",
         "interval": ""
         if math.isnan(ours.low)
         else f"{_digits(ours.low, unit)} to {_digits(ours.high, unit)}",
         "z": "" if math.isnan(claim.z) else f"{round(claim.z, 1) + 0.0:+.1f}".replace("-", "−"),
         "repeats": f"{ours.repeats} of {claim.full}" if claim.interim else str(ours.repeats),
-        "verdict": f"{claim.verdict} (interim)" if is_marked else str(claim.verdict),
-        "because": claim.because,
-        "tone": claim.verdict.name.lower(),
+        "verdict": name_verdict(claim),
+        "because": f"{claim.verdict}: {claim.because}" if is_soft else claim.because,
+        "tone": "consistent" if is_soft else claim.verdict.name.lower(),
     }
 
 
@@ -178,7 +199,7 @@ def _describe_region(region: rule.Region, unit: str) -> str:
     if math.isinf(region.high):
         return f"above {region.low:g}"
     if math.isinf(region.low):
-        return f"below {region.high:g}"
+        return f"below {region.high:.3g}"
     return f"{_digits(region.low, unit)} to {_digits(region.high, unit)}"
 
 
@@ -187,10 +208,46 @@ def _digits(value: float, unit: str) -> str:
     return f"{value:.{3 if unit == 'points' else 2}f}".replace("-", "−")
 
 
+def tabulate_claims(claims: Sequence[Claim]) -> pd.DataFrame:
+    """claims.csv: a row for each claim.
+
+    `counts_from` and `counts_to` are where it holds; its verdict is interim until there are
+    `full_repeats`.
+    """
+    rows = [
+        {
+            "key": claim.key,
+            "claim": claim.text,
+            "reading": str(claim.reading),
+            "kind": str(claim.kind),
+            "where": claim.where,
+            "unit": claim.unit,
+            "paper": claim.printed,
+            "counts_from": claim.region.low,
+            "counts_to": claim.region.high,
+            "ours": claim.ours.value,
+            "low": claim.ours.low,
+            "high": claim.ours.high,
+            "z": claim.z,
+            "repeats": claim.ours.repeats,
+            "full_repeats": claim.full,
+            "interim": "yes" if claim.interim else "no",
+            "verdict": str(claim.verdict),
+            "because": claim.because,
+        }
+        for claim in claims
+    ]
+    return pd.DataFrame(rows).replace([math.inf, -math.inf], math.nan)
+
+
 BRIEF_RULE = (
-    "Counts: where the claim puts the number. Reproduced: our whole 95 % interval lies there. Not "
+    "Required: where the claim puts the number. Reproduced: our whole 95 % interval lies there. Not "
     "reproduced: it lies wholly elsewhere, and chance is ruled out, |z| > 1.96; z is ours minus the "
-    "paper's in standard errors of that difference. Inconclusive, or not decided yet: anything else."
+    "paper's in standard errors of that difference. Inconclusive: anything else."
+)
+INTERIM_RULE = (
+    " While repeats are missing, verdicts are interim, and what would be inconclusive is not decided "
+    f"yet: it is {SO_FAR}, as nothing speaks against it."
 )
 RULE = [
     "A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records "

@@ -204,7 +204,7 @@ def plot_reliability(figure: Figure, bins: Mapping[tuple[float, int], Reliabilit
     shown = {"Single networks": single[::-1]} if single else {}
     if any(size > 1 for _, size in bins):
         shown[f"Networks of fan-out {largest:g} combined"] = combined
-    figure.set_size_inches(3.5 * len(shown), 3.7)
+    figure.set_size_inches(plots.WIDTH / 2 * len(shown), 3.0)
     all_axes = figure.subplots(1, len(shown), squeeze=False)[0]
     for axes, (title, curves) in zip(all_axes, shown.items(), strict=True):
         _plot_panel(axes, curves)
@@ -219,4 +219,4 @@ def _plot_panel(axes: Axes, curves: Sequence[tuple[str, Reliability]]) -> None:
         accuracy = found.correct[kept] / found.counts[kept]
         axes.plot(found.mean_confidences[kept], accuracy, label=label, **plots.style(i))
     axes.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="Confidence", aspect="equal")
-    axes.legend(loc="upper left")
+    axes.legend(loc="upper left", labelspacing=0.2, handlelength=1.2, borderpad=0)

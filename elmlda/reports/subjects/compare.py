@@ -187,7 +187,7 @@ def name_missing_sizes(run: RunRecords, table: pd.DataFrame) -> str:
 def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
     """Error rate over hidden units, a column for each rule; below it the paired difference."""
     rules = [rule for rule in RULE_NAMES if rule in set(table["rule"])]
-    figure.set_size_inches(6.8, 4.8)
+    figure.set_size_inches(plots.WIDTH, 4.8)
     all_axes = figure.subplots(
         2, len(rules), squeeze=False, sharex="col", sharey="row", height_ratios=[3, 2]
     )

@@ -305,7 +305,7 @@ def make_sections(table: pd.DataFrame, run: RunRecords) -> Iterator[Section]:
 
 def plot_designs(figure: Figure, table: pd.DataFrame) -> None:
     """Differences of means and ratios of standard deviations over fan-out."""
-    figure.set_size_inches(6.8, 3.4)
+    figure.set_size_inches(plots.WIDTH, 3.4)
     left, right = figure.subplots(1, 2)
     right.set_yscale("log")
     for axes, name, equal, label in (

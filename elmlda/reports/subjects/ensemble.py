@@ -160,7 +160,7 @@ def plot_confusion(figure: Figure, confusion: IntArray, classes: Sequence[str], 
     confusion : n_classes × n_classes counts, a row for each true class
     """
     n = len(classes)
-    figure.set_size_inches(5.2, 4.8)
+    figure.set_size_inches(plots.WIDTH, 4.8)
     axes = figure.subplots()
     wrong = np.where(np.eye(n, dtype=bool), 0, confusion)
     axes.imshow(wrong, cmap=plots.shade(plots.color(plots.PI)), vmin=0, vmax=max(wrong.max(), 1))
@@ -184,13 +184,13 @@ def plot_mistakes(figure: Figure, labels: Sequence[str], images: RealArray, titl
     ----------
     images : n_mistakes × height × width
     """
-    n_columns = min(14, len(images))
+    n_columns = min(10, len(images))
     n_rows = -(-len(images) // n_columns)
     height, width = images.shape[1:]
     label_height = height // 2
     # One picture for all: an axes for each image takes seconds.
     mosaic = np.full((n_rows * (height + label_height), n_columns * (width + 4)), np.nan)
-    figure.set_size_inches(6.8, 0.4 + 6.8 * mosaic.shape[0] / mosaic.shape[1])
+    figure.set_size_inches(plots.WIDTH, 0.4 + plots.WIDTH * mosaic.shape[0] / mosaic.shape[1])
     axes = figure.subplots()
     for i, (image, label) in enumerate(zip(images, labels, strict=True)):
         top, left = i // n_columns * (height + label_height), i % n_columns * (width + 4) + 2

@@ -15,7 +15,6 @@ from elmlda import paper
 from elmlda.core.arrays import FloatArray
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports import plots
-from elmlda.reports.claims.evidence import METHODS
 from elmlda.reports.estimates import (
     IMPROVEMENT_ROUNDING,
     LEVEL,
@@ -29,6 +28,7 @@ from elmlda.reports.estimates import (
     sample_mean,
 )
 from elmlda.reports.model import Column, Drawing, Section, make_table
+from elmlda.reports.rates import METHOD_NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
 
 def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
     fanout = rows["fanout"].iloc[0]
-    pi, constant, lda = ((100 * rows[f"{m}_errors"] / rows["n_test"]).to_numpy() for m in METHODS)
+    pi, constant, lda = ((100 * rows[f"{m}_errors"] / rows["n_test"]).to_numpy() for m in METHOD_NAMES)
     rates = {"pi": pi, "pi_constant": constant, "lda": lda}
     improvements = {
         "improvement": _sample_improvement(pi, lda),
@@ -247,7 +247,7 @@ def _draw(records: Sequence[SweepRecord], table: pd.DataFrame, beside: bool) -> 
 
 def plot_sweep(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
     """Fig. 1: error rate over fan-out, and below it the paired difference of the methods."""
-    figure.set_size_inches(6.4, 5.0)
+    figure.set_size_inches(plots.WIDTH, 4.8)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     fanouts = table["fanout"]
     for place, (method, name) in zip((plots.PI, plots.LDA), RATE_NAMES.items(), strict=True):
@@ -312,7 +312,7 @@ def plot_distance(figure: Figure, table: pd.DataFrame) -> None:
         axes.plot(places, z, ls="", ms=5, label=label, **look)
     plots.place_ticks(axes.xaxis, paper.FANOUTS)
     axes.grid(visible=False, axis="x")
-    distances = rows[[f"{method}_distance" for method in METHODS]].to_numpy(float)
+    distances = rows[[f"{method}_distance" for method in METHOD_NAMES]].to_numpy(float)
     reach = max(1.35 * limit, 1.08 * float(np.nanmax(np.abs(distances))))
     axes.set(xlabel=plots.FANOUT_LABEL, ylabel="z: ours − the paper's, in SE", ylim=(-reach, reach))
     ours = plots.count_repeats(rows["repeats"]).removeprefix("mean of ")

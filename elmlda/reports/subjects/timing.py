@@ -138,13 +138,14 @@ def make_section(table: pd.DataFrame, machine: str, beside: bool) -> Section:
 
 def plot_timing(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
     """Over fan-out, above seconds, below LDA's extra time."""
-    figure.set_size_inches(6.4, 5.4)
+    figure.set_size_inches(plots.WIDTH, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     _plot_seconds(above, table, beside_paper)
     _plot_overhead(below, table, beside_paper)
     below.set(xscale="log", xlabel=plots.FANOUT_LABEL)
     last = table["fanout"].max()
     plots.place_ticks(below.xaxis, [n for n in (1, 2, 3, 5, 10, 20) if n <= last])
+    plots.legend_below(figure, below)
 
 
 def _plot_seconds(axes: Axes, table: pd.DataFrame, beside_paper: bool) -> None:
@@ -183,4 +184,3 @@ def _plot_overhead(axes: Axes, table: pd.DataFrame, beside_paper: bool) -> None:
         axes.axhline(bound, color=plots.ink(), lw=0.8, ls="--", label=label)
     axes.set_ylabel("LDA-ELM's extra time (%)")
     axes.margins(y=0.1)
-    axes.legend(loc="best")
