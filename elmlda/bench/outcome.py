@@ -1,6 +1,6 @@
-"""What a race has given: whose counts differ from the nested network's, and who takes how long.
+"""The outcome of a race: who takes how long, and whose error counts differ from the nested network's.
 
-Where counts differ the contestants do not compute the same thing, and the race is void.
+If counts differ, the contestants do not compute the same thing, and the race is void.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _agreement(differences: Sequence[Difference]) -> str:
 
 @dataclass
 class Outcome:
-    """What a race has given so far."""
+    """The results of a race so far."""
 
     plan: RacePlan
     nested: Measurement
@@ -101,7 +101,7 @@ class Outcome:
         return cls(plan, nested, timed.limit_seconds)
 
     def add(self, result: Measurement | Absence) -> None:
-        """Take what one contestant did at one fan-out."""
+        """Record one contestant's result at one fan-out."""
         if isinstance(result, Absence):
             self.absences.append(result)
         else:

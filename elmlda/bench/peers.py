@@ -1,7 +1,7 @@
-"""What one would use without elmlda: well-known libraries, each fan-out trained by itself.
+"""Peers: well-known libraries that train each fan-out by itself.
 
-A peer is given scaled inputs and input weights, the same as elmlda's networks have, and does the rest:
-hidden outputs of all samples, training, testing. Its library is imported when it is needed.
+A peer gets the scaled inputs and input weights of elmlda's networks and does the rest: hidden outputs
+of all samples, training, testing. Its library is imported when it is needed.
 """
 
 from __future__ import annotations

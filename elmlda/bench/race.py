@@ -1,4 +1,4 @@
-"""A race: what one would use instead of the nested network, timed at each fan-out.
+"""A race: other ways to train the same networks, timed at each fan-out.
 
 All contestants have the same input weights and count their errors on the same test samples.
 """
@@ -88,48 +88,32 @@ class RacePlan:
         )
 
     def refuse_unfair(self) -> None:
-        """Refuse a race that the peers cannot run, or whose sums cannot be told."""
+        """Refuse a race that the peers cannot run, or whose sums cannot be fitted."""
+        all_fanouts, timed = format_ranges(self.fanouts), format_ranges(self.peer_fanouts)
+        is_part = self.peer_fanouts != self.fanouts
         if not self.contestants:
-            if self.peer_fanouts != self.fanouts:
+            if is_part:
                 raise ElmldaError("", "{peer_fanouts} needs {peers}.", peer_fanouts=None, peers=None)
             return
         if self.settings.ridge:
-            raise ElmldaError(
-                "",
-                "{peers} and {ridge} exclude each other: the peers have none.",
-                peers=None,
-                ridge=None,
-            )
+            remedy = "{peers} and {ridge} exclude each other: the peers have none."
+            raise ElmldaError("", remedy, peers=None, ridge=None)
         if self.settings.priors != "frequencies":
-            raise ElmldaError(
-                "",
+            remedy = (
                 "{peers} and {priors} exclude each other: scikit-learn's LDA agrees with the paper's "
-                "only with the class frequencies.",
-                peers=None,
-                priors=self.settings.priors,
+                "only with the class frequencies."
             )
+            raise ElmldaError("", remedy, peers=None, priors=self.settings.priors)
         if self.settings.precision == "bfloat16" and set(self.contestants) & PEERS.keys():
-            raise ElmldaError(
-                "",
-                "{peers} and {precision} exclude each other: the peers do not round.",
-                peers=None,
-                precision="bfloat16",
-            )
-        all_fanouts, timed = format_ranges(self.fanouts), format_ranges(self.peer_fanouts)
+            remedy = "{peers} and {precision} exclude each other: the peers do not round."
+            raise ElmldaError("", remedy, peers=None, precision="bfloat16")
         unknown = tuple(fanout for fanout in self.peer_fanouts if fanout not in self.fanouts)
         if unknown:
-            raise ElmldaError(
-                "",
-                "{peer_fanouts}: not among {fanout}.",
-                peer_fanouts=format_ranges(unknown),
-                fanout=all_fanouts,
-            )
-        if self.peer_fanouts != self.fanouts and len(self.peer_fanouts) < FEWEST_FITTED:
-            raise ElmldaError(
-                f"a sum over fan-outs {all_fanouts} is fitted to {FEWEST_FITTED} of them or more.",
-                "Add some to {peer_fanouts}.",
-                peer_fanouts=timed,
-            )
+            remedy, found = "{peer_fanouts}: not among {fanout}.", format_ranges(unknown)
+            raise ElmldaError("", remedy, peer_fanouts=found, fanout=all_fanouts)
+        if is_part and len(self.peer_fanouts) < FEWEST_FITTED:
+            problem = f"a sum over fan-outs {all_fanouts} is fitted to {FEWEST_FITTED} of them or more."
+            raise ElmldaError(problem, "Add some to {peer_fanouts}.", peer_fanouts=timed)
 
 
 def run_race(plan: RacePlan) -> Iterator[Measurement | Absence]:
@@ -163,7 +147,7 @@ def run_race(plan: RacePlan) -> Iterator[Measurement | Absence]:
 
 
 class PeerWarning(UserWarning):
-    """What a peer's library warns of."""
+    """A warning of a peer's library."""
 
 
 def _time_independent(plan: RacePlan, fanout: int) -> Measurement:

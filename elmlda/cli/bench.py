@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from elmlda.bench.race import RacePlan
     from elmlda.experiments.run_spec import RunSpec
     from elmlda.experiments.sweep import Sweep
+    from elmlda.reports.model import Provenance
 
 
 @click.command(cls=Command)
@@ -70,7 +71,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
         say(race_text.format_paths(write_report(report, folder)))
     outcome.refuse_void()
     if options["growth"] and folder:
-        _grow(sweep, spec, options["growth"], folder)
+        _grow(sweep, spec, options["growth"], folder, report.provenance)
 
 
 def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]:
@@ -100,10 +101,9 @@ def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]
     return sweep, spec, plan, folder
 
 
-def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path) -> None:
+def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path, by: Provenance) -> None:
     from elmlda.bench.growth import predict_growth, run_growth
-    from elmlda.reports import race_text
-    from elmlda.reports.race import make_growth_report
+    from elmlda.reports import race, race_text
     from elmlda.reports.write import write_report
 
     data, settings, resources, points = spec.dataset, sweep.settings, spec.resources, []
@@ -112,7 +112,7 @@ def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path) -
         say(race_text.format_growth(point))
         points.append(point)
     predicted = predict_growth(data, fanouts, settings, resources.chunk)
-    report = make_growth_report(points, len(data.train.labels), predicted)
+    report = race.make_growth_report(points, len(data.train.labels), predicted, by)
     say(race_text.format_paths(write_report(report, folder)))
 
 

@@ -4,158 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from elmlda import paper
 from elmlda.errors import ElmldaError
 from elmlda.experiments.choices import name_choice
+from elmlda.ranges import format_ranges
 from elmlda.reports import plots
-from elmlda.reports.estimates import LEVEL
+from elmlda.reports.estimates import LEVEL, NAN, RATE_ROUNDING, estimate_mean, sample_mean
 from elmlda.reports.model import Column, Drawing, Report, Section, make_table
 from elmlda.reports.provenance import join_provenance
-from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, SHORT_NAMES
+from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, PRINTED, SHORT_NAMES, pivot_by_repeat
 from elmlda.reports.records import RunRecords, find_run
-from elmlda.reports.subjects.choices import (
-    NEAR,
-    VARIED,
-    describe_choices,
-    name_combination,
-    summarise_choices,
-    tabulate_choices,
-)
 from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import ACTIVATION_NAMES
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
-def read_choices(folder: Path) -> list[RunRecords] | None:
-    """The sweeps below a folder that are named by activation and input scale; None if there is none.
-
-    They are in order: the usual activation first, then by input scale. What else their settings are
-    must be the same for all.
-    """
-    found = [find_run(path.parent) for path in folder.glob(f"*/{MANIFEST}")]
-    runs = [run for run in found if run and _is_choice(run)]
-    if not any(run.sweep for run in runs):
-        return None
-    runs.sort(
-        key=lambda run: (
-            ACTIVATION_NAMES.index(run.settings["activation"]),
-            run.settings["input_scale"],
-        )
-    )
-    _require_the_rest_alike(folder, runs)
-    return runs
-
-
-def _is_choice(run: RunRecords) -> bool:
-    """Whether the folder's name tells its activation and input scale, as `elmlda choices` names it."""
-    activation, scale = (run.settings.get(name) for name in VARIED)
-    if activation not in ACTIVATION_NAMES or not isinstance(scale, int | float) or scale <= 0:
-        return False
-    return run.folder.name == name_choice(activation, scale)
-
-
-def _require_the_rest_alike(folder: Path, runs: Sequence[RunRecords]) -> None:
-    first = runs[0].settings
-    for run in runs[1:]:
-        settings = run.settings
-        differing = [
-            name
-            for name in {**first, **settings}
-            if name not in VARIED and first.get(name) != settings.get(name)
-        ]
-        if differing:
-            raise ElmldaError(
-                f"{folder}: {runs[0].folder.name} and {run.folder.name} differ in "
-                f"{', '.join(differing)} too, expected in activation and input_scale alone.",
-                "Move one of them elsewhere.",
-            )
-
-
-def find_choice_gaps(runs: Sequence[RunRecords]) -> Iterator[str]:
-    """What is planned and not recorded yet, and combinations that no run has."""
-    for run in runs:
-        n_planned = run.count_planned("sweep")
-        if len(run.sweep) < n_planned:
-            name = name_combination(*_varied(run))
-            yield f"{name}: {len(run.sweep):,} of {n_planned:,} planned results."
-    there = {_varied(run) for run in runs}
-    for activation in dict.fromkeys(run.settings["activation"] for run in runs):
-        for scale in dict.fromkeys(run.settings["input_scale"] for run in runs):
-            if (activation, scale) not in there:
-                yield f"{name_combination(activation, scale)}: not run."
-
-
-def _varied(run: RunRecords) -> tuple[str, float]:
-    activation, scale = (run.settings[name] for name in VARIED)
-    return activation, scale
-
-
-def make_choices_report(runs: Sequence[RunRecords]) -> Report:
-    """What the combinations say together."""
-    table = tabulate_choices(runs)
-    findings = describe_choices(table)
-    first = runs[0].settings
-    shared = {name: value for name, value in first.items() if name not in VARIED}
-    done = [run for run in runs if run.sweep]
-    return Report(
-        title=f"elmlda choices on {runs[0].name}",
-        question="Which activation and input scale agree with the paper?",
-        headline=findings[0],
-        second_line=" ".join(findings[1:]),
-        sections=_make_sections(table),
-        tables={"choices": table},
-        gaps=list(find_choice_gaps(runs)),
-        provenance=join_provenance(done, shared, first.get("sha256")),
-    )
-
-
-def _make_sections(table: pd.DataFrame) -> list[Section]:
-    first = Column(f"{table['activation'].iloc[0]} − this, points", *PAIRED, extra=True)
-    named = table.assign(name=table["method"].map(SHORT_NAMES))
-    caption = "Error rates in per cent, means over repeats"
-    rates = make_table(caption, named, [*RATE_COLUMNS, first])
-    every = Section("rates", "Every rate", tables=[rates], note=RATES_NOTE)
-    summary = summarise_choices(table)
-    if summary.empty:
-        return [every]
-    figure = Drawing(
-        "choices",
-        "Distance of each combination's error rates from Table 1, in standard errors",
-        f"Shaded: within ± {NEAR}. The axis is linear up to 2 and logarithmic beyond.",
-        partial(plot_choices, table=table, labels=dict(summary[["choice", "label"]].to_numpy())),
-    )
-    parts = [_name_summary(summary, "Eq. (5)'s")]
-    parts.append(_name_summary(summarise_choices(table, "pi_constant"), "with a constant unit"))
-    caption = "Combinations, the nearest to Table 1 first"
-    shown = make_table(caption, pd.concat(parts), SUMMARY_COLUMNS)
-    n_rates = int(summary["rates"].max())
-    note = (
-        "Rates of PI-ELM and LDA-ELM count. Of the right combination, too, each rate is outside "
-        f"± {NEAR} by chance in 5 of 100 studies, so that at least one of {n_rates} is in up to "
-        f"{100 * (1 - LEVEL**n_rates):.0f} of 100."
-    )
-    distance = Section("distance", "Distance from Table 1", figures=[figure], tables=[shown], note=note)
-    return [distance, every]
-
-
-def _name_summary(summary: pd.DataFrame, reading: str) -> pd.DataFrame:
-    """With what people see of a combination, and of the PI-ELM that it is judged by."""
-    places = zip(summary["at_method"], summary["at_fanout"], strict=True)
-    return summary.assign(
-        reading=reading,
-        within=summary["near"].astype(str) + " of " + summary["rates"].astype(str),
-        distance=summary["largest_z"].abs(),
-        farthest=[f"{SHORT_NAMES[method]}, fan-out {fanout:g}" for method, fanout in places],
-    )
-
-
+VARIED = ("activation", "input_scale")
+NEAR = 1.96
+"""Standard errors from a printed rate, within which chance explains the distance."""
+TICKS = (-300, -100, -30, -10, -2, 0, 2, 10, 30, 100, 300)
 SUMMARY_COLUMNS = [
     Column("Combination", "label"),
     Column("PI-ELM is", "reading"),
@@ -175,8 +46,6 @@ RATE_COLUMNS = [
     Column("difference, points", "difference", "+.2f", extra=True),
     Column("z", "z", "+.1f"),
 ]
-PAIRED = ("paired_difference", "+.3f", "paired_interval")
-TICKS = (-300, -100, -30, -10, -2, 0, 2, 10, 30, 100, 300)
 RATES_NOTE = (
     "± is half the 95 % interval of the mean. z: ours minus the paper's in standard errors of the "
     "difference: our sampling, that of the paper's 200 repeats, which are taken to vary like ours, and "
@@ -185,7 +54,251 @@ RATES_NOTE = (
 )
 
 
-def plot_choices(figure: Figure, table: pd.DataFrame, labels: Mapping[str, str]) -> None:
+def read_choices(folder: Path) -> list[RunRecords] | None:
+    """The sweeps below a folder that are named by activation and input scale; None if there is none.
+
+    They are in order: the usual activation first, then by input scale. Their other settings must be
+    the same.
+    """
+    found = [find_run(path.parent) for path in folder.glob(f"*/{MANIFEST}")]
+    runs = [run for run in found if run and _is_choice(run)]
+    if not any(run.sweep for run in runs):
+        return None
+    runs.sort(key=lambda run: (ACTIVATION_NAMES.index(_varied(run)[0]), _varied(run)[1]))
+    for run in runs[1:]:
+        differing = runs[0].list_differing(run, VARIED)
+        if differing:
+            raise ElmldaError(
+                f"{folder}: {runs[0].folder.name} and {run.folder.name} differ in "
+                f"{', '.join(differing)} too, expected in activation and input_scale alone.",
+                "Move one of them elsewhere.",
+            )
+    return runs
+
+
+def _is_choice(run: RunRecords) -> bool:
+    """Whether the folder's name tells its activation and input scale, as `elmlda choices` names it."""
+    activation, scale = (run.settings.get(name) for name in VARIED)
+    if activation not in ACTIVATION_NAMES or not isinstance(scale, int | float) or scale <= 0:
+        return False
+    return run.folder.name == name_choice(activation, scale)
+
+
+def _varied(run: RunRecords) -> tuple[str, float]:
+    activation, scale = (run.settings[name] for name in VARIED)
+    return activation, scale
+
+
+def name_combination(activation: str, scale: float) -> str:
+    """What people see of a combination."""
+    return f"{activation}, {'raw inputs' if scale == 1 else f'inputs / {1 / scale:.6g}'}"
+
+
+def find_choice_gaps(runs: Sequence[RunRecords]) -> Iterator[str]:
+    """What is planned and not recorded yet, and combinations that no run has."""
+    for run in runs:
+        n_planned = run.count_planned("sweep")
+        if len(run.sweep) < n_planned:
+            found = f"{len(run.sweep):,} of {n_planned:,} planned results"
+            yield f"{name_combination(*_varied(run))}: {found}."
+    there = dict.fromkeys(map(_varied, runs))
+    activations, scales = (dict.fromkeys(values) for values in zip(*there, strict=True))
+    for combination in product(activations, scales):
+        if combination not in there:
+            yield f"{name_combination(*combination)}: not run."
+
+
+def tabulate_choices(runs: Sequence[RunRecords]) -> pd.DataFrame:
+    """choices.csv: a row for each combination, method and fan-out.
+
+    Columns
+    -------
+    interval : half the width of the 95 % interval of the mean, empty for a single repeat
+    paper_… : Table 1's; of PI-ELM for both kinds of it; empty for data that are not the paper's
+    difference : ours minus the paper's, in percentage points
+    z : the same in standard errors: our sampling, that of the paper's 200 repeats, which are taken to
+        vary like ours, and the rounding of what it prints
+    paired_with : the combination with the same inputs and the first activation
+    paired_difference : its rate minus this one's on the same networks, with its interval
+    """
+    done = [run for run in runs if run.sweep]
+    rates = {run.folder.name: pivot_by_repeat(run.sweep) for run in done}
+    rows = []
+    for run in done:
+        choice, (activation, scale) = run.folder.name, _varied(run)
+        first = name_choice(_varied(done[0])[0], scale)
+        reference = first if first != choice else ""
+        sizes = {record.fanout: record.n_hidden for record in run.sweep}
+        for method, fanout in product(METHOD_NAMES, sorted(sizes)):
+            ours = rates[choice][method][fanout]
+            theirs = rates.get(reference, {}).get(method, pd.DataFrame()).get(fanout)
+            printed = PRINTED[method].get(fanout, NAN) if run.is_papers_kind else NAN
+            named = dict(zip(("choice", *VARIED), (choice, activation, scale), strict=True))
+            row = named | {"method": method, "fanout": fanout, "n_hidden": sizes[fanout]}
+            row |= _describe_rate(ours, printed) | _describe_pairs(reference, theirs, ours)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _describe_rate(values: pd.Series[float], printed: float) -> dict[str, Any]:
+    percent = values.dropna()
+    sample = sample_mean(percent.to_numpy())
+    return {
+        "repeats": sample.repeats,
+        **sample.estimate().columns("error_percent", "interval"),
+        "sd": percent.std(),
+        "paper_error_percent": printed,
+        "difference": sample.value - printed,
+        "z": sample.distance(printed, paper.REPEATS, RATE_ROUNDING),
+    }
+
+
+def _describe_pairs(
+    reference: str, theirs: pd.Series[float] | None, ours: pd.Series[float]
+) -> dict[str, Any]:
+    differences = pd.Series(dtype=float) if theirs is None else (theirs - ours).dropna()
+    mean = estimate_mean(differences.to_numpy())
+    paired = {"paired_with": reference, "paired_repeats": mean.repeats}
+    return paired | mean.columns("paired_difference", "paired_interval")
+
+
+def summarise_choices(table: pd.DataFrame, pi: str = "pi") -> pd.DataFrame:
+    """How far each combination is from Table 1, the nearest first.
+
+    Parameters
+    ----------
+    pi : which PI-ELM is compared with the printed one: pi, or pi_constant
+
+    Columns
+    -------
+    rates : printed ones that the combination has; near : those within 1.96 standard errors
+    largest_z, at_method, at_fanout : of the rate that is farthest off, in standard errors
+    largest_points : the largest distance in percentage points
+    """
+    judged = table[table["method"].isin((pi, "lda"))].dropna(subset=["z"])
+    rows = []
+    for choice, group in judged.groupby("choice", sort=False):
+        far = group.iloc[int(group["z"].abs().argmax())]
+        rows.append(
+            {
+                "choice": choice,
+                "label": name_combination(far["activation"], far["input_scale"]),
+                "rates": len(group),
+                "near": (group["z"].abs() < NEAR).sum(),
+                "largest_z": far["z"],
+                "at_method": far["method"],
+                "at_fanout": far["fanout"],
+                "largest_points": group["difference"].abs().max(),
+            }
+        )
+    summary = pd.DataFrame(rows)
+    if summary.empty:
+        return summary
+    return summary.sort_values("largest_z", key=abs, kind="stable", ignore_index=True)
+
+
+def describe_choices(table: pd.DataFrame) -> list[str]:
+    """Which combinations agree with Table 1 and how far the others are off, in sentences."""
+    summary = summarise_choices(table)
+    if summary.empty:
+        return ["Nothing printed to compare with: other data or fan-outs, or a single repeat."]
+    fanouts = sorted({int(fanout) for fanout in table.dropna(subset=["z"])["fanout"]})
+    n_rates = int(summary["rates"].max())
+    where = f"{n_rates} rates of Table 1 at fan-outs {format_ranges(tuple(fanouts))}"
+    rows = summary.to_dict("records")
+    labels = [f"{row['label']} (|z| up to {abs(row['largest_z']):.1f})" for row in rows]
+    is_near = summary["near"] == n_rates
+    if is_near.any():
+        near = "; ".join(label for label, is_it in zip(labels, is_near, strict=True) if is_it)
+        sentences = [f"Within {NEAR} standard errors of all {where}: {near}."]
+    else:
+        nearest = f"the nearest is {labels[0]}"
+        sentences = [f"No combination is within {NEAR} standard errors of all {where}; {nearest}."]
+    far = "; ".join(
+        f"{row['label']} ({row['near']} of {row['rates']} within, up to {row['largest_points']:.2f} "
+        f"points or |z| {abs(row['largest_z']):.1f} off)"
+        for row in rows
+        if row["near"] < n_rates
+    )
+    if far:
+        sentences.append(f"Not within all of them: {far}.")
+    constant = summarise_choices(table, "pi_constant")
+    near = "; ".join(constant.loc[constant["near"] == n_rates, "label"]) or "none"
+    sentences.append(f"Within all of them if PI-ELM has a constant hidden unit: {near}.")
+    scale = table.loc[table["choice"] == summary.loc[0, "choice"], "input_scale"].iloc[0]
+    return sentences + list(_describe_paired(table[table["input_scale"] == scale]))
+
+
+def _describe_paired(table: pd.DataFrame) -> Iterator[str]:
+    """The first activation against each other one, on the same networks."""
+    known = table[table["method"] != "pi_constant"].dropna(subset=["paired_interval"])
+    for choice, rows in known.groupby("choice", sort=False):
+        low, high = (
+            f"{bound:+.3f}".replace("-", "−") for bound in rows["paired_difference"].agg(["min", "max"])
+        )
+        surely = rows["paired_difference"].abs() > rows["paired_interval"]
+        yield (
+            f"On the same networks {rows['paired_with'].iloc[0]} − {choice} is {low} to {high} points, "
+            f"beyond chance at {surely.sum()} of {len(rows)} rates (95 % intervals)."
+        )
+
+
+def make_choices_report(runs: Sequence[RunRecords]) -> Report:
+    """What the combinations say together."""
+    table = tabulate_choices(runs)
+    findings = describe_choices(table)
+    first = runs[0].settings
+    shared = {name: value for name, value in first.items() if name not in VARIED}
+    return Report(
+        title=f"elmlda choices on {runs[0].name}",
+        question="Which activation and input scale agree with the paper?",
+        headline=findings[0],
+        second_line=" ".join(findings[1:]),
+        sections=[*_show_distance(table), _show_rates(table)],
+        tables={"choices": table},
+        gaps=list(find_choice_gaps(runs)),
+        provenance=join_provenance([run for run in runs if run.sweep], shared, first.get("sha256")),
+    )
+
+
+def _show_rates(table: pd.DataFrame) -> Section:
+    title = f"{table['activation'].iloc[0]} − this, points"
+    paired = Column(title, "paired_difference", "+.3f", "paired_interval", extra=True)
+    named = table.assign(name=table["method"].map(SHORT_NAMES))
+    shown = make_table("Error rates in per cent, means over repeats", named, [*RATE_COLUMNS, paired])
+    return Section("rates", "Every rate", tables=[shown], note=RATES_NOTE)
+
+
+def _show_distance(table: pd.DataFrame) -> Iterator[Section]:
+    """Nothing if there is no printed rate to compare with."""
+    summary = summarise_choices(table)
+    if summary.empty:
+        return
+    figure = Drawing(
+        "choices",
+        "Distance of each combination's error rates from Table 1, in standard errors",
+        f"Shaded: within ± {NEAR}. The axis is linear up to 2 and logarithmic beyond.",
+        partial(plot_choices, table=table, labels=dict(summary[["choice", "label"]].to_numpy())),
+    )
+    constant = summarise_choices(table, "pi_constant").assign(reading="with a constant unit")
+    both = pd.concat([summary.assign(reading="Eq. (5)'s"), constant])
+    places = zip(both["at_method"], both["at_fanout"], strict=True)
+    named = both.assign(
+        within=both["near"].astype(str) + " of " + both["rates"].astype(str),
+        distance=both["largest_z"].abs(),
+        farthest=[f"{SHORT_NAMES[method]}, fan-out {fanout:g}" for method, fanout in places],
+    )
+    shown = make_table("Combinations, the nearest to Table 1 first", named, SUMMARY_COLUMNS)
+    n_rates = int(summary["rates"].max())
+    note = (
+        "Rates of PI-ELM and LDA-ELM count. Of the right combination, too, each rate is outside "
+        f"± {NEAR} by chance in 5 of 100 studies, so that at least one of {n_rates} is in up to "
+        f"{100 * (1 - LEVEL**n_rates):.0f} of 100."
+    )
+    yield Section("distance", "Distance from Table 1", figures=[figure], tables=[shown], note=note)
+
+
+def plot_choices(figure: plots.Figure, table: pd.DataFrame, labels: Mapping[str, str]) -> None:
     """Distance of every rate from the printed one, a line for each combination.
 
     Parameters
@@ -204,9 +317,7 @@ def plot_choices(figure: Figure, table: pd.DataFrame, labels: Mapping[str, str])
         places = [order.index(choice) + shift for choice in rows["choice"]]
         color = plots.color(METHOD_PLACES[str(method)])
         axes.scatter(rows["z"], places, s=20, marker=markers[fanout], color=color, linewidths=0)
-    axes.set_yticks(range(len(order)), list(labels.values()))
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.grid(visible=False, axis="y")
+    plots.name_rows(axes, list(labels.values()))
     axes.set_xlabel("Distance from Table 1 (standard errors)")
     # Linear where chance may explain a distance, logarithmic beyond.
     low, high = 1.5 * min(known["z"].min(), -NEAR), 1.5 * max(known["z"].max(), NEAR)

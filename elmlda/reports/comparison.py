@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,6 @@ from elmlda.reports.subjects.compare import (
 )
 from elmlda.runs.manifest import MANIFEST
 from elmlda.text import printable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ALPHA = 0.05
 USUAL_FANOUT = 5
@@ -85,8 +82,9 @@ def choose_fanout(tables: Mapping[str, pd.DataFrame]) -> float:
     """Of the fan-outs that most sets have with and without a ridge, the one nearest to the usual."""
     counts: dict[float, int] = {}
     for table in tables.values():
-        for fanout, rules in table.groupby("fanout")["rule"].nunique().items():
-            counts[float(str(fanout))] = counts.get(float(str(fanout)), 0) + (rules == 2)
+        for fanout, rows in table.groupby("fanout"):
+            has_both = rows["rule"].nunique() == len(RULE_NAMES)
+            counts[float(str(fanout))] = counts.get(float(str(fanout)), 0) + has_both
     return max(counts, key=lambda fanout: (counts[fanout], -abs(fanout - USUAL_FANOUT)))
 
 
@@ -104,14 +102,12 @@ def describe_findings(rows: pd.DataFrame, fanout: float) -> list[str]:
             f"{(some['difference'] > 0).sum()} of {len(some)} data sets: beyond chance "
             f"(p < {ALPHA} after Holm's correction) on {_list(better)}; PI-ELM on {_list(worse)}."
         )
-    gained = rows[(rows["difference"] > 0) & (rows["p_holm"] < ALPHA)]
-    for name, group in gained.groupby("dataset", sort=False):
-        sentences.append(_explain(str(name), group.sort_values("difference").iloc[-1]))
-    lost = rows[(rows["difference"] < 0) & (rows["p_holm"] < ALPHA)]
-    for name, group in lost.groupby("dataset", sort=False):
+    sure = rows[rows["p_holm"] < ALPHA]
+    for name, group in sure[sure["difference"] > 0].groupby("dataset", sort=False):
+        sentences.append(_explain_gain(str(name), group.sort_values("difference").iloc[-1]))
+    for name, group in sure[sure["difference"] < 0].groupby("dataset", sort=False):
         sentences.append(_explain_loss(str(name), group.sort_values("difference").iloc[0]))
-    decided = set(rows.loc[rows["p_holm"] < ALPHA, "dataset"])
-    alike = rows[~rows["dataset"].isin(decided)]
+    alike = rows[~rows["dataset"].isin(sure["dataset"])]
     if not alike.empty:
         names = ", ".join(dict.fromkeys(alike["dataset"]))
         sentences.append(
@@ -121,7 +117,7 @@ def describe_findings(rows: pd.DataFrame, fanout: float) -> list[str]:
     return sentences
 
 
-def _explain(name: str, row: Any) -> str:
+def _explain_gain(name: str, row: Any) -> str:
     """What the gain on one set comes from: the constant that only LDA-ELM has, or one class."""
     pi, constant, lda = (row[f"{method}_error_percent"] for method in ("pi", "pi_constant", "lda"))
     text = (
@@ -184,42 +180,31 @@ def tabulate_ranks(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     friedman_p : whether the contestants differ at all (empty for fewer than three sets)
     critical_difference : of two average ranks, Nemenyi's at 5 %
     """
-    rates = {name: _rates(table) for name, table in tables.items()}
-    fanouts = sorted(set.intersection(*(set(by_fanout) for by_fanout in rates.values())))
+    columns = [(f"{method}_error_percent", rule) for method, rule in CONTESTANTS]
+    values = list(dict.fromkeys(name for name, _ in columns))
+    wide = tabulate_summary(tables).pivot(index=["fanout", "dataset"], columns="rule", values=values)
+    wide = wide.reindex(columns=pd.MultiIndex.from_tuples(columns)).dropna()
     rows = []
-    for fanout in fanouts:
-        errors = np.array([rates[name][fanout] for name in rates])
-        ranks = stats.rankdata(errors, axis=1)
+    for fanout, errors in wide.groupby(level="fanout"):
         n_sets, n_contestants = errors.shape
-        quantile = stats.studentized_range.ppf(1 - 0.05, n_contestants, np.inf) / np.sqrt(2)
+        if n_sets < len(tables):
+            continue
+        ranks = errors.rank(axis=1)
+        can_differ = n_sets >= 3 and np.ptp(ranks, axis=1).any()
+        quantile = stats.studentized_range.ppf(1 - ALPHA, n_contestants, np.inf) / np.sqrt(2)
         rows.append(
             {
                 "fanout": fanout,
                 "sets": n_sets,
-                **dict(zip(CONTESTANTS.values(), ranks.mean(axis=0), strict=True)),
-                "friedman_p": stats.friedmanchisquare(*errors.T).pvalue
-                if n_sets >= 3 and np.ptp(ranks, axis=1).any()
-                else float("nan"),
+                **dict(zip(CONTESTANTS.values(), ranks.mean(), strict=True)),
+                "friedman_p": stats.friedmanchisquare(*errors.to_numpy().T).pvalue
+                if can_differ
+                else np.nan,
                 "critical_difference": quantile
                 * np.sqrt(n_contestants * (n_contestants + 1) / (6 * n_sets)),
             }
         )
-    columns = ["fanout", "sets", *CONTESTANTS.values(), "friedman_p", "critical_difference"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _rates(table: pd.DataFrame) -> dict[float, list[float]]:
-    """Fan-out -> error rate of each contestant, where all of them have one."""
-    by_rule = {rule: rows.set_index("fanout") for rule, rows in table.groupby("rule")}
-    if set(by_rule) != {"none", "gcv"}:
-        return {}
-    shared = by_rule["none"].index.intersection(by_rule["gcv"].index)
-    return {
-        fanout: [
-            float(by_rule[rule].loc[fanout, f"{method}_error_percent"]) for method, rule in CONTESTANTS
-        ]
-        for fanout in shared
-    }
+    return pd.DataFrame(rows, columns=[column.field for column in RANK_COLUMNS])
 
 
 def _make_sections(
@@ -246,7 +231,7 @@ def _make_sections(
     return [*sections, Section("sizes", "Every size", tables=[describe_compare(summary)])]
 
 
-def plot_summary(figure: Figure, rows: pd.DataFrame, fanout: float) -> None:
+def plot_summary(figure: plots.Figure, rows: pd.DataFrame, fanout: float) -> None:
     """PI - LDA on every set, with its interval; `rows` are some of `tabulate_summary`'s."""
     names = list(dict.fromkeys(rows["dataset"]))
     figure.set_size_inches(plots.WIDTH, 1.3 + 0.42 * len(names))
@@ -258,9 +243,7 @@ def plot_summary(figure: Figure, rows: pd.DataFrame, fanout: float) -> None:
         half = np.nan_to_num(some["difference_interval"])
         look = {"ls": "", "capsize": 2.5, "label": RULE_NAMES[rule], **plots.style(place)}
         axes.errorbar(some["difference"], places, xerr=half, **look)
-    axes.set_yticks(range(len(names)), [printable(name, LONGEST_TICK) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.grid(visible=False, axis="y")
+    plots.name_rows(axes, [printable(name, LONGEST_TICK) for name in names])
     axes.set_xlabel("PI-ELM − LDA-ELM, percentage points of error")
     axes.set_title(f"Differences at fan-out {fanout:g}, with 95 % intervals")
     plots.legend_below(figure)

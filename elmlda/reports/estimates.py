@@ -1,4 +1,4 @@
-"""Numbers that repeats give, how sure they are, and how far they lie from the paper's."""
+"""Numbers from repeats, their intervals, and their distance from the paper's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DIFFERENCE_ROUNDING = RATE_ROUNDING * math.sqrt(2)
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number that repeats give, and the interval that it lies in; NaN where it is not known."""
+    """A number from repeats with its interval; NaN where it is not known."""
 
     value: float
     low: float
@@ -38,13 +38,17 @@ class Estimate:
         """Half the width of the interval."""
         return (self.high - self.low) / 2
 
+    def columns(self, value: str, interval: str) -> dict[str, float]:
+        """For a row of a table: the number, and half the width of its interval."""
+        return {value: self.value, interval: self.half}
+
 
 UNKNOWN = Estimate(NAN, NAN, NAN, 0)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One number, and what tells how much it varies.
+    """One number, and the values that its sampling error follows from.
 
     Attributes
     ----------

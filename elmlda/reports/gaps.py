@@ -1,9 +1,9 @@
-"""What a run lacks, by its own plan and by the paper's protocol."""
+"""What is missing in a run, by its own plan and by the paper's protocol."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from elmlda import paper
 from elmlda.experiments.calibration import count_groups
@@ -21,12 +21,16 @@ def find_gaps(run: RunRecords) -> list[str]:
     return [*gaps, *find_design_gaps(run)]
 
 
+def _lack(what: str, n_found: int, n_planned: int, things: str) -> Iterator[str]:
+    if n_found < n_planned:
+        yield f"{what} has {n_found:,} of {n_planned:,} planned {things}."
+
+
 def _compare_gaps(run: RunRecords) -> Iterator[str]:
     planned = run.planned("compare")
     found = {(record.repeat, record.fold) for record in run.compare}
     n_planned = planned.get("repeats", 0) * planned.get("folds", 0)
-    if len(found) < n_planned:
-        yield f"The comparison has {len(found):,} of {n_planned:,} planned networks."
+    yield from _lack("The comparison", len(found), n_planned, "networks")
 
 
 def _sweep_gaps(run: RunRecords) -> Iterator[str]:
@@ -34,18 +38,19 @@ def _sweep_gaps(run: RunRecords) -> Iterator[str]:
         if run.is_papers_kind:
             yield "The sweep has not been run: no Table 1, no Fig. 1."
         return
-    n_planned = run.count_planned("sweep")
-    if len(run.sweep) < n_planned:
-        yield f"The sweep has {len(run.sweep):,} of {n_planned:,} planned results."
-    if not run.is_papers_kind:
-        return
-    repeats = Counter(record.fanout for record in run.sweep)
-    missing = tuple(f for f in range(1, paper.LARGEST_FANOUT + 1) if f not in repeats)
+    yield from _lack("The sweep", len(run.sweep), run.count_planned("sweep"), "results")
+    if run.is_papers_kind:
+        repeats = Counter(record.fanout for record in run.sweep)
+        yield from _missing_fanouts(repeats, "run")
+        fewest = min(repeats.values())
+        if fewest < paper.REPEATS:
+            yield f"Fan-outs have {_count(fewest, 'repeat')} so far; the paper has {paper.REPEATS}."
+
+
+def _missing_fanouts(found: Collection[float], what: str) -> Iterator[str]:
+    missing = tuple(f for f in range(1, paper.LARGEST_FANOUT + 1) if f not in found)
     if missing:
-        yield f"Fan-outs {format_ranges(missing)} have not been run."
-    fewest = min(repeats.values())
-    if fewest < paper.REPEATS:
-        yield f"Fan-outs have {_count(fewest, 'repeat')} so far; the paper has {paper.REPEATS}."
+        yield f"Fan-outs {format_ranges(missing)} have not been {what}."
 
 
 def _ensemble_gaps(run: RunRecords) -> Iterator[str]:
@@ -53,51 +58,46 @@ def _ensemble_gaps(run: RunRecords) -> Iterator[str]:
         if run.is_papers_kind:
             yield "The ensemble has not been run: no Fig. 2."
         return
-    planned = run.planned("ensemble")
     counts = Counter((record.combine, record.size) for record in run.ensemble)
     n_repeats = min(counts.values())
-    if n_repeats < planned.get("repeats", 0):
-        yield f"The ensemble has {n_repeats} of {planned['repeats']} planned repeats."
-    if run.is_papers_ensemble and n_repeats < paper.ENSEMBLE_REPEATS:
-        repeats = _count(n_repeats, "repeat")
-        yield f"The ensemble has {repeats} so far; the paper has {paper.ENSEMBLE_REPEATS}."
-    if run.is_papers_kind and not run.is_papers_ensemble:
+    yield from _lack("The ensemble", n_repeats, run.planned("ensemble").get("repeats", 0), "repeats")
+    if run.is_papers_ensemble:
+        yield from _fig2_gaps(n_repeats, len(run.pairs), max(size for _, size in counts))
+    elif run.is_papers_kind:
         yield f"The ensemble is not of fan-out {paper.LARGEST_FANOUT}: Fig. 2 can't be judged by it."
-    if run.is_papers_ensemble and len(run.pairs) < PAIRS:
-        yield f"Two networks are judged on {_count(len(run.pairs), 'pair')} so far; {PAIRS} are needed."
-    largest = max(size for _, size in counts)
-    if run.is_papers_ensemble and largest < paper.ENSEMBLE_SIZE:
-        networks = _count(largest, "network")
-        yield f"The largest ensemble has {networks}; the paper's has {paper.ENSEMBLE_SIZE}."
     if run.best_mistakes() is None:
         yield "What the best ensemble gets wrong is not recorded: the same command finds it again."
     elif run.dataset is None:
         yield "The data are not of the catalogue, so the confusion matrix and the images are not drawn."
 
 
+def _fig2_gaps(n_repeats: int, n_pairs: int, largest: int) -> Iterator[str]:
+    if n_repeats < paper.ENSEMBLE_REPEATS:
+        repeats = _count(n_repeats, "repeat")
+        yield f"The ensemble has {repeats} so far; the paper has {paper.ENSEMBLE_REPEATS}."
+    if n_pairs < PAIRS:
+        yield f"Two networks are judged on {_count(n_pairs, 'pair')} so far; {PAIRS} are needed."
+    if largest < paper.ENSEMBLE_SIZE:
+        networks = _count(largest, "network")
+        yield f"The largest ensemble has {networks}; the paper's has {paper.ENSEMBLE_SIZE}."
+
+
 def _calibration_gaps(run: RunRecords) -> Iterator[str]:
     planned = run.planned("calibration")
-    if not planned:
-        return
-    counts = count_groups(planned["n_hidden"], planned["n"], planned["repeats"])
-    found = Counter((record.n_hidden, record.size) for record in run.calibration)
-    n_planned, n_found = counts.values(), [min(found[kind], n) for kind, n in counts.items()]
-    if sum(n_found) < sum(n_planned):
-        yield f"Calibration has {sum(n_found):,} of {sum(n_planned):,} planned groups of networks."
+    if planned:
+        counts = count_groups(planned["n_hidden"], planned["n"], planned["repeats"])
+        found = Counter((record.n_hidden, record.size) for record in run.calibration)
+        n_found = sum(min(found[kind], n) for kind, n in counts.items())
+        yield from _lack("Calibration", n_found, sum(counts.values()), "groups of networks")
 
 
 def _timing_gaps(run: RunRecords) -> Iterator[str]:
-    if not run.timing:
+    if run.timing:
+        yield from _lack("Table 2", len(run.timing), 3 * run.count_planned("timing"), "timings")
         if run.is_papers_kind:
-            yield "Times have not been measured: no Table 2."
-        return
-    n_planned = 3 * run.count_planned("timing")
-    if len(run.timing) < n_planned:
-        yield f"Table 2 has {len(run.timing):,} of {n_planned:,} planned timings."
-    found = {record.fanout for record in run.timing}
-    missing = tuple(f for f in range(1, paper.LARGEST_FANOUT + 1) if f not in found)
-    if run.is_papers_kind and missing:
-        yield f"Fan-outs {format_ranges(missing)} have not been timed."
+            yield from _missing_fanouts({record.fanout for record in run.timing}, "timed")
+    elif run.is_papers_kind:
+        yield "Times have not been measured: no Table 2."
 
 
 def _count(n: int, what: str) -> str:

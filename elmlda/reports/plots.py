@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure
 
 Plot = Callable[["Figure"], None]
 
@@ -200,6 +200,13 @@ def plot_papers(axes: Axes, x: Any, y: Any, label: str, **point: Any) -> None:
 def mark_zero(axes: Axes, at: float = 0.0) -> None:
     """A line where nothing differs."""
     axes.axhline(at, color=ink(), lw=0.8)
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Names down the left side, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
 
 
 def legend_below(figure: Figure, axes: Axes | None = None, n_columns: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""What `elmlda bench` leaves behind: measurements, the race, growth."""
+"""Reports of `elmlda bench`: who takes how long, and how time and memory grow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,16 +14,12 @@ import pandas as pd
 from elmlda.bench.growth import FEWEST_FITTED, GrowthPoint, fit_law
 from elmlda.bench.outcome import TOLERATED_ERRORS, Difference, Standing
 from elmlda.bench.peers import PEERS
-from elmlda.bench.race import Measurement
+from elmlda.bench.race import METHOD_NAMES, Measurement
 from elmlda.ranges import format_ranges
 from elmlda.reports import plots
 from elmlda.reports.model import Column, Drawing, Provenance, Report, Section, make_table
 from elmlda.reports.provenance import describe_machine
 from elmlda.reports.write import write_csv
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLUMNS = [
     Column("Contestant", "contestant"),
@@ -53,17 +49,11 @@ OURS = ("nested", "independent")
 
 def write_measurements(folder: Path, measurements: Sequence[Measurement]) -> Path:
     """Write all that was timed so far into measurements.csv: a later contestant may fail."""
-    rows = [
-        {
-            "contestant": measurement.contestant,
-            "fanouts": format_ranges(measurement.fanouts),
-            "seconds": measurement.seconds,
-            "pi_errors": " ".join(map(str, measurement.pi_errors)),
-            "lda_errors": " ".join(map(str, measurement.lda_errors)),
-        }
-        for measurement in measurements
-    ]
-    return write_csv(pd.DataFrame(rows), folder / "measurements.csv")
+    table = pd.DataFrame([vars(measurement) for measurement in measurements])
+    table["fanouts"] = table["fanouts"].map(format_ranges)
+    for errors in ("pi_errors", "lda_errors"):
+        table[errors] = [" ".join(map(str, counts)) for counts in table[errors]]
+    return write_csv(table, folder / "measurements.csv")
 
 
 def write_rows(rows: Sequence[Any], path: Path) -> Path:
@@ -78,7 +68,7 @@ def make_race_report(
     machine: Mapping[str, Any],
     command: str,
 ) -> Report:
-    """The standings; a void race is called so."""
+    """The standings; the title says if the race is void."""
     is_void = any(difference.voids for difference in differences)
     if is_void:
         title = f"VOID, error counts differ: {title}"
@@ -144,12 +134,10 @@ def _describe_call(contestant: str) -> str:
 def describe_best_pair(standings: Sequence[Standing]) -> str:
     """What a user would otherwise take: the fastest peer for each method, together; empty without."""
     known = [row for row in standings if row.contestant in PEERS and row.kind != "absent"]
-    pi, lda = (
-        min((row for row in known if row.methods == method), key=lambda row: row.seconds, default=None)
-        for method in ("PI", "LDA")
-    )
-    if pi is None or lda is None:
+    fastest = {row.methods: row for row in sorted(known, key=lambda row: -row.seconds)}
+    if set(fastest) != set(METHOD_NAMES.values()):
         return ""
+    pi, lda = (fastest[method] for method in METHOD_NAMES.values())
     fitted = " (fitted)" if "fitted" in (pi.kind, lda.kind) else ""
     return (
         f"The fastest peers for both methods, {pi.contestant} and {lda.contestant}, take "
@@ -158,7 +146,7 @@ def describe_best_pair(standings: Sequence[Standing]) -> str:
     )
 
 
-def plot_race(figure: Figure, table: pd.DataFrame, title: str) -> None:
+def plot_race(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
     """A point for every contestant on a logarithmic axis; `table` is bench.csv's."""
     known = table.dropna(subset="seconds").sort_values("seconds", kind="stable", ignore_index=True)
     figure.set_size_inches(plots.WIDTH, 1.0 + 0.34 * len(known))
@@ -171,13 +159,10 @@ def plot_race(figure: Figure, table: pd.DataFrame, title: str) -> None:
         axes.plot(row["seconds"], place, ls="", ms=7, **look, **hollow)
         label = _label(row["seconds"], row["kind"], row["ratio_to_nested"])
         axes.annotate(label, (row["seconds"], place), (8, 0), textcoords="offset points", va="center")
-    names = [f"{row.contestant} ({row.methods})" for row in known.itertuples()]
-    axes.set_yticks(range(len(known)), names)
+    plots.name_rows(axes, [f"{row.contestant} ({row.methods})" for row in known.itertuples()])
     low, high = known["seconds"].min(), known["seconds"].max()
     axes.set(xscale="log", xlim=(low / 1.5, high * max(8, (high / low) ** 0.6)))  # room for labels
-    axes.set_ylim(len(known) - 0.5, -0.5)
     plots.log_ticks(axes.xaxis)
-    axes.grid(visible=False, axis="y")
     axes.set_xlabel("Seconds for all fan-outs")
     axes.set_title(title)
 
@@ -189,7 +174,7 @@ def _label(seconds: float, kind: str, ratio_to_nested: float) -> str:
 
 
 def make_growth_report(
-    points: Sequence[GrowthPoint], n_train: int, predicted_bytes: Sequence[int]
+    points: Sequence[GrowthPoint], n_train: int, predicted_bytes: Sequence[int], provenance: Provenance
 ) -> Report:
     """Seconds and memory over the largest fan-out, with the fitted law and the prediction."""
     table = pd.DataFrame([vars(point) for point in points])
@@ -218,11 +203,12 @@ def make_growth_report(
         f"{last.peak_bytes / 1e9:.2f} GB.",
         sections=[Section("growth", "Growth with the fan-out", figures=[figure], tables=[shown])],
         tables={"growth": table},
+        provenance=provenance,
         stem="growth",
     )
 
 
-def plot_growth(figure: Figure, table: pd.DataFrame) -> None:
+def plot_growth(figure: plots.Figure, table: pd.DataFrame) -> None:
     """Seconds and memory over the largest fan-out, both logarithmic."""
     figure.set_size_inches(plots.WIDTH, 3.0)
     left, right = figure.subplots(1, 2)
@@ -232,7 +218,9 @@ def plot_growth(figure: Figure, table: pd.DataFrame) -> None:
     right.set(ylabel="Peak memory (GB)", title="Memory")
 
 
-def _plot_beside(axes: Axes, table: pd.DataFrame, measured: str, expected: str, label: str) -> None:
+def _plot_beside(
+    axes: plots.Axes, table: pd.DataFrame, measured: str, expected: str, label: str
+) -> None:
     fanouts = table["fanout"]
     if np.isfinite(table[expected]).all():
         axes.plot(fanouts, table[expected], "-", color=plots.color(plots.PI), label=label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from elmlda import paper
 from elmlda.core.arrays import FloatArray
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports import plots
@@ -22,6 +23,13 @@ SHORT_NAMES = {"pi": "PI", "pi_constant": "PI with constant", "lda": "LDA"}
 """The same in tables."""
 METHOD_PLACES = {"pi": plots.PI, "pi_constant": plots.THIRD, "lda": plots.LDA}
 """Method -> its place among the colours and markers of figures."""
+
+PRINTED: dict[str, Mapping[Any, float]] = {
+    "pi": paper.PI_ERROR_PERCENT,
+    "pi_constant": paper.PI_ERROR_PERCENT,
+    "lda": paper.LDA_ERROR_PERCENT,
+}
+"""Method -> Table 1's rates by fan-out."""
 
 
 def pivot_by_repeat(records: Sequence[SweepRecord]) -> dict[str, pd.DataFrame]:
@@ -48,6 +56,13 @@ class Comparison:
     high: float = math.nan
     p: float = math.nan
 
+    def columns(self, name: str) -> dict[str, float]:
+        """For a row of a table: the number and its interval."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
+
+NOT_KNOWN = Comparison(math.nan)
+
 
 def compare_means(a: FloatArray, b: FloatArray) -> Comparison:
     """Mean of a minus mean of b, by Welch: the variances need not be equal."""
@@ -60,7 +75,7 @@ def compare_means(a: FloatArray, b: FloatArray) -> Comparison:
 def compare_spreads(a: FloatArray, b: FloatArray) -> Comparison:
     """Standard deviation of a over that of b, by the F distribution: exact for normal values."""
     if not _have_spread(a, b):
-        return Comparison(math.nan)
+        return NOT_KNOWN
     ratio = np.var(a, ddof=1) / np.var(b, ddof=1)
     dfs = len(a) - 1, len(b) - 1
     low, high = (math.sqrt(ratio / stats.f.ppf(q, *dfs)) for q in ((1 + LEVEL) / 2, (1 - LEVEL) / 2))
@@ -71,14 +86,6 @@ def compare_spreads(a: FloatArray, b: FloatArray) -> Comparison:
 def brown_forsythe_p(a: FloatArray, b: FloatArray) -> float:
     """Whether the spreads differ, for values that need not be normal."""
     return float(stats.levene(a, b, center="median").pvalue) if _have_spread(a, b) else math.nan
-
-
-def correlate(a: FloatArray, b: FloatArray) -> Comparison:
-    """Pearson's correlation of pairs, with Fisher's interval; p of no correlation."""
-    if len(a) < 4 or not _have_spread(a, b):
-        return Comparison(math.nan)
-    found = stats.pearsonr(a, b)
-    return _compare(float(found.statistic), found)
 
 
 def _compare(value: float, test: Any) -> Comparison:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +65,12 @@ class RunRecords:
     def name(self) -> str:
         """Of the data set, for people."""
         return printable(self.settings.get("dataset", "unnamed"), LONGEST_NAME)
+
+    def list_differing(self, other: RunRecords, aside: Sequence[str]) -> list[str]:
+        """Names of the settings that differ, but for those aside, which are meant to."""
+        ours, theirs = self.settings, other.settings
+        both = {**ours, **theirs}
+        return [name for name in both if name not in aside and ours.get(name) != theirs.get(name)]
 
     def planned(self, experiment: str) -> Mapping[str, Any]:
         """What the manifest says of an experiment; empty if it was never begun."""

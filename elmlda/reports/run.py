@@ -88,8 +88,8 @@ def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator
         yield calibration.make_section(run.calibration, tables["calibration_table"])
     if "table2" in tables and not tables["table2"].empty:
         yield timing.make_section(tables["table2"], name_timed_machine(run), beside)
-    if "designs" in tables:
-        yield from designs.make_sections(tables["designs"], run)
+    if independent := designs.find_independent(run):
+        yield designs.make_section(tables["designs"], run, independent)
     if "tune_table" in tables:
         yield tune.make_section(run.tune, tables["tune_table"], run.input_weights)
     if "compare_table" in tables:

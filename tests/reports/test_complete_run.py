@@ -109,7 +109,7 @@ def test_it_has_all_sections_and_figures(written):
     made = written[0].report
     assert [section.key for section in made.sections] == [
         "claims", "rule", "untested", "table1", "constant", "ensemble", "calibration", "table2",
-        "designs", "correlations", "cells",
+        "designs", "cells",
     ]  # fmt: skip
     assert {figure.name for figure in made.figures} == {
         "fig1", "improvement", "distance", "spread", "fig2", "confusion", "mistakes", "reliability",

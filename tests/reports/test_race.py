@@ -7,6 +7,7 @@ from races import measurement
 from elmlda.bench.growth import CostLaw, GrowthPoint
 from elmlda.bench.outcome import Difference, Standing
 from elmlda.bench.race import Measurement
+from elmlda.reports.model import Provenance
 from elmlda.reports.race import (
     describe_best_pair,
     make_growth_report,
@@ -21,6 +22,7 @@ STANDINGS = [
     Standing("sklearn-lda", "LDA", "1-4", 123.4, "fitted", 61.7, "within 1", "timed at 1,2,4"),
     Standing("hpelm", "PI", "1-4", float("nan"), "absent", float("nan"), "", "not installed"),
 ]
+MADE = Provenance(machines=["cpu Abacus"], commands=["elmlda bench --growth 1-3,5"])
 
 
 def write(folder, differences=()):
@@ -90,13 +92,14 @@ def test_growth_is_written_with_its_law(tmp_path):
     contents = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        grown = make_growth_report(points, 600, [1001, 2002, 3003, 5005])
+        grown = make_growth_report(points, 600, [1001, 2002, 3003, 5005], MADE)
         paths = write_report(grown, tmp_path / name)
         contents.append([path.read_bytes() for path in paths])
     assert contents[0] == contents[1]
     assert [path.name for path in paths] == [
         "growth.csv", "growth.png", "growth.svg", "growth.md", "growth.html",
     ]  # fmt: skip
+    assert "- computed on: cpu Abacus\n" in paths[3].read_text()
     table = pd.read_csv(paths[0])
     assert list(table) == [
         "fanout", "n_hidden", "seconds", "fitted_seconds", "peak_bytes", "predicted_bytes",
@@ -107,7 +110,7 @@ def test_growth_is_written_with_its_law(tmp_path):
 
 def test_two_points_have_no_law(tmp_path):
     points = [GrowthPoint(f, 6 * f, float(f), 1000 * f) for f in (1, 2)]
-    (path,) = write_report(make_growth_report(points, 600, [1001, 2002]), tmp_path, ("csv",))
+    (path,) = write_report(make_growth_report(points, 600, [1001, 2002], MADE), tmp_path, ("csv",))
     assert pd.read_csv(path)["fitted_seconds"].isna().all()
 
 

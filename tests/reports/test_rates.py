@@ -13,7 +13,6 @@ from elmlda.reports.rates import (
     brown_forsythe_p,
     compare_means,
     compare_spreads,
-    correlate,
     pivot_by_repeat,
 )
 
@@ -71,24 +70,12 @@ def test_brown_and_forsythe_is_levenes_test_around_medians():
     assert brown_forsythe_p(A, B) == pytest.approx(stats.f_oneway(*distances).pvalue)
 
 
-def test_a_correlation_has_fishers_interval():
-    x, y = A, np.array([4.1, 4.4, 4.2, 4.2, 4.5, 4.0])
-    r = np.corrcoef(x, y)[0, 1]
-    found = correlate(x, y)
-    half = 1.959964 / math.sqrt(len(x) - 3)
-    assert found.value == pytest.approx(r)
-    assert (found.low, found.high) == pytest.approx(
-        (np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half))
-    )
-
-
 @pytest.mark.parametrize("few", [np.array([1.0]), np.full(5, 2.0)])
 def test_what_has_no_spread_has_no_interval(few):
     means = compare_means(few, B)
     assert means.value == pytest.approx(few.mean() - B.mean())
     for unknown in (means.low, means.p, compare_spreads(few, B).value, brown_forsythe_p(few, B)):
         assert math.isnan(unknown)
-    assert math.isnan(correlate(few, few).value)
 
 
 def test_rates_by_repeat_leave_gaps_where_records_are_missing():

@@ -6,21 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from elmlda.core.calibration import N_BINS, SMALLEST, Reliability
 from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.reports import plots
-from elmlda.reports.estimates import LEVEL, estimate_mean
+from elmlda.reports.estimates import LEVEL, estimate_mean, normal_quantile
 from elmlda.reports.model import Column, Drawing, Section, make_table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 FEWEST = 20
 """Samples of a bin that is shown: the accuracy of fewer says nothing."""
@@ -55,27 +50,24 @@ def _row(records: Sequence[CalibrationRecord]) -> dict[str, Any]:
     first, bins = records[0], [record.reliability for record in records]
     confidence = np.array([100 * record.confidence for record in records])
     accuracy = np.array([100 * one.accuracy for one in bins])
+    gap = estimate_mean(confidence - accuracy)
+    of_samples = 100 * np.mean([one.sample_error for one in bins]) * normal_quantile(LEVEL)
     row: dict[str, Any] = {
-        "fanout": int(first.fanout) if first.fanout == int(first.fanout) else first.fanout,
+        "fanout": first.fanout,
         "n_hidden": first.n_hidden,
         "size": first.size,
         "groups": len(records),
         "floored": np.mean([record.floored for record in records]),
         "ece_by_chance": np.mean([one.ece_by_chance for one in bins]),
-        "confidence_percent": confidence.mean(),
-        "confidence_interval": estimate_mean(confidence).half,
-        "accuracy_percent": accuracy.mean(),
-        "accuracy_interval": estimate_mean(accuracy).half,
+        **estimate_mean(confidence).columns("confidence_percent", "confidence_interval"),
+        **estimate_mean(accuracy).columns("accuracy_percent", "accuracy_interval"),
     }
     for name in ("log_loss", "brier", "ece"):
-        mean = estimate_mean(np.array([getattr(record, name) for record in records]))
-        row |= {name: mean.value, f"{name}_interval": mean.half}
-    gap = estimate_mean(confidence - accuracy)
-    of_samples = 100 * np.mean([one.sample_error for one in bins]) * stats.norm.ppf((1 + LEVEL) / 2)
-    of_groups = 0.0 if math.isnan(gap.half) else gap.half
+        values = np.array([getattr(record, name) for record in records])
+        row |= estimate_mean(values).columns(name, f"{name}_interval")
     return row | {
         "overconfidence": gap.value,
-        "overconfidence_interval": math.hypot(of_groups, of_samples),
+        "overconfidence_interval": math.hypot(np.nan_to_num(gap.half), of_samples),
     }
 
 
@@ -186,7 +178,7 @@ def make_section(records: Sequence[CalibrationRecord], table: pd.DataFrame) -> S
     )
 
 
-def plot_reliability(figure: Figure, bins: Mapping[tuple[float, int], Reliability]) -> None:
+def plot_reliability(figure: plots.Figure, bins: Mapping[tuple[float, int], Reliability]) -> None:
     """Single networks by fan-out on the left, the largest fan-out's combined on the right.
 
     Parameters
@@ -212,7 +204,7 @@ def plot_reliability(figure: Figure, bins: Mapping[tuple[float, int], Reliabilit
     all_axes[0].set_ylabel("Accuracy")
 
 
-def _plot_panel(axes: Axes, curves: Sequence[tuple[str, Reliability]]) -> None:
+def _plot_panel(axes: plots.Axes, curves: Sequence[tuple[str, Reliability]]) -> None:
     axes.plot([0, 1], [0, 1], ls="--", lw=0.8, color=plots.ink())
     for i, (label, found) in enumerate(curves):
         kept = found.counts >= FEWEST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,9 @@ from elmlda.experiments.compare import CompareRecord
 from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL
 from elmlda.reports.model import Column, Drawing, Section, Table, make_table
+from elmlda.reports.rates import METHOD_PLACES
 from elmlda.reports.records import RunRecords
 from elmlda.reports.subjects.sweep import RATE_NAMES, plot_difference
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RULE_NAMES = {"none": "no ridge", "gcv": "ridge by GCV"}
 COLUMNS = [
@@ -64,10 +61,9 @@ def tabulate_compare(records: Sequence[CompareRecord]) -> pd.DataFrame:
     """
     frame = pd.DataFrame([vars(record) for record in records])
     has_folds = bool((frame["fold"] > 0).any())
-    rows = [_row(group, has_folds) for _, group in frame.groupby(["rule", "n_hidden"], sort=True)]
-    return pd.DataFrame(rows).sort_values(
-        ["rule", "n_hidden"], ascending=[False, True], ignore_index=True
-    )
+    rows = [_row(group, has_folds) for _, group in frame.groupby(["rule", "n_hidden"])]
+    table = pd.DataFrame(rows)
+    return table.sort_values(["rule", "n_hidden"], ascending=[False, True], ignore_index=True)
 
 
 def _row(group: pd.DataFrame, has_folds: bool) -> dict[str, Any]:
@@ -76,11 +72,8 @@ def _row(group: pd.DataFrame, has_folds: bool) -> dict[str, Any]:
     )
     overlap = float((group["n_test"] / group["n_train"]).mean()) if has_folds else 0.0
     difference = pi - lda
-    fanout = group["fanout"].iloc[0]
     return {
-        "rule": group["rule"].iloc[0],
-        "fanout": int(fanout) if fanout == int(fanout) else fanout,
-        "n_hidden": group["n_hidden"].iloc[0],
+        **{name: group[name].iloc[0] for name in ("rule", "fanout", "n_hidden")},
         "networks": len(group),
         "pi_error_percent": pi.mean(),
         "pi_interval": half_interval(pi, overlap),
@@ -132,13 +125,10 @@ def corrected_p(differences: FloatArray, overlap: float) -> float:
 
 def adjust_holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction for the number of tests, which scipy lacks; NaN stays out of it."""
-    adjusted = [float("nan")] * len(p_values)
-    order = [int(i) for i in np.argsort(p_values) if not np.isnan(p_values[i])]
-    highest = 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(order) - rank) * p_values[i]))
-        adjusted[i] = highest
-    return adjusted
+    given = pd.Series(p_values, dtype=float)
+    ordered = given.dropna().sort_values(kind="stable")
+    adjusted = (ordered * np.arange(len(ordered), 0, -1)).clip(upper=1).cummax()
+    return list(adjusted.reindex(given.index))
 
 
 def summarise(table: pd.DataFrame) -> str:
@@ -174,17 +164,15 @@ def make_section(run: RunRecords, table: pd.DataFrame) -> Section:
 def name_missing_sizes(run: RunRecords, table: pd.DataFrame) -> str:
     """The planned numbers of hidden units that have no rates, in a sentence."""
     planned = run.planned("compare").get("n_hidden", [])
-    sentences = []
-    for rule in dict.fromkeys(table["rule"]):
-        there = set(table.loc[table["rule"] == rule, "n_hidden"])
-        missing = tuple(size for size in planned if size not in there)
+    text = ""
+    for rule, rows in table.groupby("rule", sort=False):
+        missing = ", ".join(f"{size:,}" for size in planned if size not in set(rows["n_hidden"]))
         if missing:
-            sizes = ", ".join(f"{size:,}" for size in missing)
-            sentences.append(f" Without rates ({RULE_NAMES[rule]}): {sizes} hidden units.")
-    return "".join(sentences)
+            text += f" Without rates ({RULE_NAMES[str(rule)]}): {missing} hidden units."
+    return text
 
 
-def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
+def plot_compare(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
     """Error rate over hidden units, a column for each rule; below it the paired difference."""
     rules = [rule for rule in RULE_NAMES if rule in set(table["rule"])]
     figure.set_size_inches(plots.WIDTH, 4.8)
@@ -204,7 +192,8 @@ def plot_compare(figure: Figure, table: pd.DataFrame, title: str) -> None:
     figure.suptitle(title)
 
 
-def _plot_rates(axes: Axes, rows: pd.DataFrame) -> None:
-    for place, (method, name) in zip((plots.PI, plots.LDA), RATE_NAMES.items(), strict=True):
+def _plot_rates(axes: plots.Axes, rows: pd.DataFrame) -> None:
+    for method, name in RATE_NAMES.items():
         rates, half = rows[f"{method}_error_percent"], rows[f"{method}_interval"]
-        plots.plot_band(axes, rows["n_hidden"], rates, half, label=name, **plots.style(place))
+        look = plots.style(METHOD_PLACES[method])
+        plots.plot_band(axes, rows["n_hidden"], rates, half, label=name, **look)

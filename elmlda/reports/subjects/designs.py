@@ -7,10 +7,10 @@ construction: in the nested design one network gives all fan-outs of a repeat, s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,19 +23,13 @@ from elmlda.reports.rates import (
     METHOD_NAMES,
     METHOD_PLACES,
     SHORT_NAMES,
-    Comparison,
     brown_forsythe_p,
     compare_means,
     compare_spreads,
-    correlate,
     pivot_by_repeat,
 )
 from elmlda.reports.records import INDEPENDENT, RunRecords
 from elmlda.reports.subjects.compare import adjust_holm
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ALPHA = 1 - LEVEL
 TESTS = ("difference", "sd_ratio")
@@ -52,12 +46,6 @@ COLUMNS = [
     Column("SD, independent", "independent_sd", ".3f", extra=True),
     Column("Ratio of SD", "sd_ratio", ".2f", bounds=True),
     Column("p, Holm", "sd_ratio_p_holm", ".2g", extra=True),
-]
-CORRELATION_COLUMNS = [
-    Column("Method", "name"),
-    Column("Fan-outs", "fanouts"),
-    Column("Nested", "nested_correlation", "+.2f", bounds=True),
-    Column("Independent", "independent_correlation", "+.2f", bounds=True),
 ]
 NOTE = (
     "Intervals: Welch's of the difference of means, the F distribution's of the ratio of standard "
@@ -94,8 +82,7 @@ def _explain_obstacle(run: RunRecords, other: RunRecords) -> str:
         return "it has other data"
     differing = [
         f"{name} {theirs.get(name)} there, {ours.get(name)} here"
-        for name in {**ours, **theirs}
-        if name != "design" and ours.get(name) != theirs.get(name)
+        for name in run.list_differing(other, ("design",))
     ]
     if not differing and not _common_fanouts(run, other):
         return "they have no fan-out in common"
@@ -115,7 +102,6 @@ def tabulate_designs(run: RunRecords, independent: RunRecords) -> pd.DataFrame:
     sd_ratio : standard deviation of the nested over that of the independent; F interval
     …_p : two-sided; …_p_holm : corrected for the number of rows
     brown_forsythe_p : of equal spreads, for rates that need not be normal
-    …_correlation : with the next larger fan-out of the table, over repeats; Fisher's interval
     """
     fanouts = _common_fanouts(run, independent)
     sizes = {record.fanout: record.n_hidden for record in independent.sweep}
@@ -126,16 +112,13 @@ def tabulate_designs(run: RunRecords, independent: RunRecords) -> pd.DataFrame:
             "fanout": fanout,
             "n_hidden": sizes[fanout],
             **_compare(_column(nested[method], fanout), _column(other[method], fanout)),
-            **_correlate_with_next(nested[method], other[method], fanout, following),
         }
         for method in METHOD_NAMES
-        for fanout, following in zip_longest(fanouts, fanouts[1:])
+        for fanout in fanouts
     ]
     table = pd.DataFrame(rows)
     for test in TESTS:
-        place = table.columns.get_loc(f"{test}_p")
-        assert isinstance(place, int)
-        table.insert(place + 1, f"{test}_p_holm", adjust_holm(table[f"{test}_p"].tolist()))
+        table[f"{test}_p_holm"] = adjust_holm(table[f"{test}_p"].tolist())
     return table
 
 
@@ -150,56 +133,44 @@ def _compare(nested: FloatArray, independent: FloatArray) -> dict[str, Any]:
         **{f"{name}_repeats": len(rates) for name, rates in both.items()},
         **{f"{name}_error_percent": rates.mean() for name, rates in both.items()},
         **{f"{name}_sd": pd.Series(rates).std() for name, rates in both.items()},
-        **_columns("difference", means),
+        **means.columns("difference"),
         "difference_p": means.p,
-        **_columns("sd_ratio", spreads),
+        "difference_p_holm": np.nan,  # filled in when all rows are known
+        **spreads.columns("sd_ratio"),
         "sd_ratio_p": spreads.p,
+        "sd_ratio_p_holm": np.nan,
         "brown_forsythe_p": brown_forsythe_p(nested, independent),
     }
 
 
-def _correlate_with_next(
-    nested: pd.DataFrame, independent: pd.DataFrame, fanout: float, following: float | None
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"next_fanout": following}
-    for name, rates in (("nested", nested), ("independent", independent)):
-        pair = Comparison(float("nan")) if following is None else _correlate(rates, fanout, following)
-        found |= _columns(f"{name}_correlation", pair)
-    return found
-
-
-def _correlate(rates: pd.DataFrame, fanout: float, other: float) -> Comparison:
-    both = rates[[fanout, other]].dropna().to_numpy()
-    return correlate(both[:, 0], both[:, 1])
-
-
-def _columns(name: str, found: Comparison) -> dict[str, float]:
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-
-
 def describe_designs(table: pd.DataFrame) -> list[str]:
     """What means and standard deviations say, in sentences that follow from the numbers."""
-    if table[[f"{test}_p" for test in TESTS]].isna().to_numpy().all():
+    known = table.dropna(subset=["difference_low", "sd_ratio_low"])
+    if known.empty:
         return ["There are too few repeats to compare the designs."]
+    surely = (known[[f"{test}_p_holm" for test in TESTS]] < ALPHA).any(axis=1)
+    names = [
+        f"{METHOD_NAMES[method]} at fan-out {fanout:g}"
+        for method, fanout in known.loc[surely, ["method", "fanout"]].itertuples(index=False)
+    ]
+    largest = known[["difference_low", "difference_high"]].abs().to_numpy().max()
+    low, high = known["sd_ratio_low"].min(), known["sd_ratio_high"].max()
+    robust = pd.Series(adjust_holm(known["brown_forsythe_p"].tolist()))
     return [
-        _summarise(table),
-        _describe_test(table, "difference", 0, "differences of means"),
-        _describe_test(table, "sd_ratio", 1, "ratios of standard deviations"),
-        *_describe_robust_test(table),
-        *_describe_limits(table),
+        f"The designs differ beyond chance: {', '.join(names)}."
+        if names
+        else "No difference between the designs is found in any mean or standard deviation.",
+        _describe_test(known, "difference", 0, "differences of means"),
+        _describe_test(known, "sd_ratio", 1, "ratios of standard deviations"),
+        "The F intervals assume normal rates; Brown and Forsythe's test, which does not, finds "
+        f"{(robust < ALPHA).sum()} of {len(robust)} standard deviations to differ after Holm's "
+        f"correction (smallest p {robust.min():.2g}).",
+        f"Each by its own interval, means differ by at most {largest:.3f} points, and ratios of "
+        f"standard deviations lie between {low:.2f} and {high:.2f}.",
     ]
 
 
-def _summarise(table: pd.DataFrame) -> str:
-    surely = (table[[f"{test}_p_holm" for test in TESTS]] < ALPHA).any(axis=1)
-    if surely.any():
-        names = ", ".join(_name(row) for _, row in table[surely].iterrows())
-        return f"The designs differ beyond chance: {names}."
-    return "No difference between the designs is found in any mean or standard deviation."
-
-
-def _describe_test(table: pd.DataFrame, test: str, equal: int, what: str) -> str:
-    known = table.dropna(subset=[f"{test}_low"])
+def _describe_test(known: pd.DataFrame, test: str, equal: int, what: str) -> str:
     holding = known[f"{test}_low"].le(equal) & known[f"{test}_high"].ge(equal)
     corrected = known[f"{test}_p_holm"]
     return (
@@ -209,67 +180,33 @@ def _describe_test(table: pd.DataFrame, test: str, equal: int, what: str) -> str
     )
 
 
-def _describe_robust_test(table: pd.DataFrame) -> Iterator[str]:
-    corrected = pd.Series(adjust_holm(table["brown_forsythe_p"].tolist())).dropna()
-    if not corrected.empty:
-        yield (
-            "The F intervals assume normal rates; Brown and Forsythe's test, which does not, finds "
-            f"{(corrected < ALPHA).sum()} of {len(corrected)} standard deviations to differ after "
-            f"Holm's correction (smallest p {corrected.min():.2g})."
-        )
-
-
-def _name(row: Any) -> str:
-    return f"{METHOD_NAMES[row['method']]} at fan-out {row['fanout']:g}"
-
-
-def _describe_limits(table: pd.DataFrame) -> Iterator[str]:
-    """How large a difference the intervals leave possible."""
-    known = table.dropna(subset=["difference_low", "sd_ratio_low"])
-    if not known.empty:
-        largest = np.abs(known[["difference_low", "difference_high"]].to_numpy()).max()
-        yield (
-            f"Each by its own interval, means differ by at most {largest:.3f} points, and ratios of "
-            f"standard deviations lie between {known['sd_ratio_low'].min():.2f} and "
-            f"{known['sd_ratio_high'].max():.2f}."
-        )
-
-
-def describe_correlations(table: pd.DataFrame, run: RunRecords) -> Iterator[str]:
+def describe_correlations(nested: RunRecords, independent: RunRecords) -> Iterator[str]:
     """What the two designs differ in by construction; nothing if there are too few repeats."""
-    known = table.dropna(subset=["nested_correlation_low", "independent_correlation_low"])
-    if known.empty:
-        return
-    zero = known["independent_correlation_low"].le(0) & known["independent_correlation_high"].ge(0)
-    neighbours = dict(zip(known["fanout"], known["next_fanout"], strict=True))
-    pairs = ", ".join(f"{float(a):g} and {float(b):g}" for a, b in neighbours.items())
-    yield (
-        "The marginal distributions are the same by construction, the joint one is not: in the nested "
-        "design a repeat's fan-outs share their first hidden units. Over repeats the rates at fan-outs "
-        f"{pairs} correlate by {_range(known['nested_correlation'])} in the nested design, by "
-        f"{_range(known['independent_correlation'])} in the independent one ({zero.sum()} of "
-        f"{len(known)} intervals hold 0)."
-    )
-    fanouts = sorted({record.fanout for record in run.sweep})
-    direct = [
-        _correlate(rates, a, b).value
-        for rates in pivot_by_repeat(run.sweep).values()
-        for a, b in pairwise(fanouts)
-        if b - a == 1
+    fanouts = _common_fanouts(nested, independent)
+    found = [
+        [
+            rates[a].corr(rates[b], min_periods=4)
+            for rates in pivot_by_repeat(run.sweep).values()
+            for a, b in pairwise(fanouts)
+        ]
+        for run in (nested, independent)
     ]
-    if direct:
+    pairs = ", ".join(f"{a:g} and {b:g}" for a, b in pairwise(fanouts))
+    if all(np.isfinite(values).all() and values for values in found):
         yield (
-            f"Nested fan-outs that differ by 1 correlate by {_range(pd.Series(direct))}. What is said "
-            "over several fan-outs must therefore keep a repeat's fan-outs together."
+            "The joint distribution differs by construction: in the nested design a repeat's fan-outs "
+            f"share their first hidden units, so that its rates at fan-outs {pairs} correlate by "
+            f"{_range(found[0])}, in the independent design by {_range(found[1])}. What is said over "
+            "several fan-outs must therefore keep a repeat's fan-outs together."
         )
 
 
-def _range(values: pd.Series[float]) -> str:
-    return f"{values.min():.2f} to {values.max():.2f}".replace("-", "−")
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}".replace("-", "−")
 
 
-def make_sections(table: pd.DataFrame, run: RunRecords) -> Iterator[Section]:
-    """Figure, tables and sentences; `table` is `tabulate_designs`'s."""
+def make_section(table: pd.DataFrame, run: RunRecords, independent: RunRecords) -> Section:
+    """Figure, table and sentences; `table` is `tabulate_designs`'s."""
     shown = table.assign(
         name=table["method"].map(SHORT_NAMES),
         repeats=table["nested_repeats"].astype(str) + ", " + table["independent_repeats"].astype(str),
@@ -282,28 +219,17 @@ def make_sections(table: pd.DataFrame, run: RunRecords) -> Iterator[Section]:
         "Nested minus independent on the left, nested over independent on the right.",
         partial(plot_designs, table=table),
     )
-    yield Section(
+    correlations = describe_correlations(run, independent)
+    return Section(
         "designs",
         "Nested against independent",
         figures=[figure],
         tables=[make_table(caption, shown, COLUMNS)],
-        note=" ".join([*describe_designs(table), NOTE]),
+        note=" ".join([*describe_designs(table), NOTE, *correlations]),
     )
-    correlations = " ".join(describe_correlations(table, run))
-    if correlations:
-        caption = "Correlation of the error rates at two fan-outs over repeats, with 95 % intervals"
-        pairs = shown.dropna(subset=["next_fanout"])
-        both = zip(pairs["fanout"], pairs["next_fanout"], strict=True)
-        pairs = pairs.assign(fanouts=[f"{a:g} and {b:g}" for a, b in both])
-        yield Section(
-            "correlations",
-            "Nested against independent: correlation of fan-outs",
-            tables=[make_table(caption, pairs, CORRELATION_COLUMNS)],
-            note=f"{correlations} Intervals are Fisher's.",
-        )
 
 
-def plot_designs(figure: Figure, table: pd.DataFrame) -> None:
+def plot_designs(figure: plots.Figure, table: pd.DataFrame) -> None:
     """Differences of means and ratios of standard deviations over fan-out."""
     figure.set_size_inches(plots.WIDTH, 3.4)
     left, right = figure.subplots(1, 2)
@@ -320,7 +246,7 @@ def plot_designs(figure: Figure, table: pd.DataFrame) -> None:
     figure.suptitle("Nested against independent, with 95 % intervals")
 
 
-def _plot_intervals(axes: Axes, table: pd.DataFrame, name: str) -> None:
+def _plot_intervals(axes: plots.Axes, table: pd.DataFrame, name: str) -> None:
     """A point with its interval for each method and fan-out, methods side by side."""
     fanouts = list(dict.fromkeys(table["fanout"]))
     for i, (method, rows) in enumerate(table.groupby("method", sort=False)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,6 @@ from elmlda.reports.estimates import estimate_mean
 from elmlda.reports.model import Column, Drawing, Section, Table, make_table
 from elmlda.reports.records import RunRecords
 from elmlda.text import printable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_DIGITS = 200
 LONGEST_CLASS = 12
@@ -134,7 +131,7 @@ def count_confusion(mistakes: Sequence[MistakeRecord], labels: IntArray, n_class
     return confusion
 
 
-def plot_ensemble(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+def plot_ensemble(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool) -> None:
     """Fig. 2: error rate over ensemble number; `table` is `tabulate_ensemble`'s."""
     axes = figure.subplots()
     schemes = _group_schemes(table)
@@ -152,7 +149,9 @@ def plot_ensemble(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> No
     axes.legend(loc="upper right")
 
 
-def plot_confusion(figure: Figure, confusion: IntArray, classes: Sequence[str], title: str) -> None:
+def plot_confusion(
+    figure: plots.Figure, confusion: IntArray, classes: Sequence[str], title: str
+) -> None:
     """Which classes are taken for which.
 
     Parameters
@@ -177,7 +176,7 @@ def plot_confusion(figure: Figure, confusion: IntArray, classes: Sequence[str], 
     axes.set(xlabel="Chosen", ylabel="True class", title=title)
 
 
-def plot_mistakes(figure: Figure, labels: Sequence[str], images: RealArray, title: str) -> None:
+def plot_mistakes(figure: plots.Figure, labels: Sequence[str], images: RealArray, title: str) -> None:
     """The images that were taken for something else.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,11 +28,7 @@ from elmlda.reports.estimates import (
     sample_mean,
 )
 from elmlda.reports.model import Column, Drawing, Section, make_table
-from elmlda.reports.rates import METHOD_NAMES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, PRINTED, pivot_by_repeat
 
 
 def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
@@ -57,46 +53,37 @@ def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
 
 def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
     fanout = rows["fanout"].iloc[0]
-    pi, constant, lda = ((100 * rows[f"{m}_errors"] / rows["n_test"]).to_numpy() for m in METHOD_NAMES)
-    rates = {"pi": pi, "pi_constant": constant, "lda": lda}
+    rates = {m: (100 * rows[f"{m}_errors"] / rows["n_test"]).to_numpy() for m in METHOD_NAMES}
+    samples = {method: sample_mean(percent) for method, percent in rates.items()}
     improvements = {
-        "improvement": _sample_improvement(pi, lda),
-        "constant_improvement": _sample_improvement(constant, lda),
+        "improvement": _sample_improvement(rates["pi"], rates["lda"]),
+        "constant_improvement": _sample_improvement(rates["pi_constant"], rates["lda"]),
     }
-    difference = estimate_mean(pi - lda)
-    row: dict[str, Any] = {
-        "fanout": int(fanout) if fanout == int(fanout) else fanout,
-        "n_hidden": rows["n_hidden"].iloc[0],
-        "repeats": len(rows),
-    }
-    for method, percent in rates.items():
-        row |= _rate(method, percent)
+    difference = rates["pi"] - rates["lda"]
+    row = {"fanout": fanout, "n_hidden": rows["n_hidden"].iloc[0], "repeats": len(rows)}
+    for method, sample in samples.items():
+        row |= sample.estimate().columns(f"{method}_error_percent", f"{method}_interval")
+        row[f"{method}_sd"] = pd.Series(rates[method]).std()
     for name, sample in improvements.items():
-        row |= {f"{name}_percent": sample.value, f"{name}_interval": sample.estimate().half}
-    return {
-        **row,
-        "difference": difference.value,
-        "difference_interval": difference.half,
-        "wilcoxon_p": _signed_rank_p(pi - lda),
-        **_compare_with_paper(fanout, rates, improvements),
-    }
+        row |= sample.estimate().columns(f"{name}_percent", f"{name}_interval")
+    row |= estimate_mean(difference).columns("difference", "difference_interval")
+    row["wilcoxon_p"] = _signed_rank_p(difference)
+    return row | _compare_with_paper(fanout, samples, improvements)
 
 
 def _compare_with_paper(
-    fanout: Any, rates: Mapping[str, FloatArray], improvements: Mapping[str, Sample]
+    fanout: Any, rates: Mapping[str, Sample], improvements: Mapping[str, Sample]
 ) -> dict[str, float]:
     """The paper's columns, and how far ours are from them."""
-    pi, lda = paper.PI_ERROR_PERCENT.get(fanout, NAN), paper.LDA_ERROR_PERCENT.get(fanout, NAN)
+    printed = {method: table.get(fanout, NAN) for method, table in PRINTED.items()}
     improvement = paper.IMPROVEMENT_PERCENT.get(fanout, NAN)
     columns = {
-        "paper_pi_error_percent": pi,
-        "paper_lda_error_percent": lda,
+        "paper_pi_error_percent": printed["pi"],
+        "paper_lda_error_percent": printed["lda"],
         "paper_improvement_percent": improvement,
     }
-    for method, percent in rates.items():
-        printed = lda if method == "lda" else pi
-        distance = sample_mean(percent).distance(printed, paper.REPEATS, RATE_ROUNDING)
-        columns[f"{method}_distance"] = distance
+    for name, sample in rates.items():
+        columns[f"{name}_distance"] = sample.distance(printed[name], paper.REPEATS, RATE_ROUNDING)
     for name, sample in improvements.items():
         distance = sample.distance(improvement, paper.REPEATS, IMPROVEMENT_ROUNDING)
         columns[f"{name}_distance"] = distance
@@ -106,15 +93,6 @@ def _compare_with_paper(
 def _sample_improvement(pi: FloatArray, lda: FloatArray) -> Sample:
     both = np.column_stack([pi, lda])
     return jackknife(improvement_percent, both[:, None]).combine(np.ones(1))
-
-
-def _rate(method: str, percent: FloatArray) -> dict[str, float]:
-    mean = estimate_mean(percent)
-    return {
-        f"{method}_error_percent": mean.value,
-        f"{method}_interval": mean.half,
-        f"{method}_sd": float(np.std(percent, ddof=1)) if len(percent) > 1 else NAN,
-    }
 
 
 def _signed_rank_p(differences: FloatArray) -> float:
@@ -233,25 +211,24 @@ def _draw(records: Sequence[SweepRecord], table: pd.DataFrame, beside: bool) -> 
             "and move together.",
             partial(plot_distance, table=table),
         )
-    frame = pd.DataFrame([vars(record) for record in records])
-    frame = frame[frame["fanout"].isin(SPREAD_FANOUTS)]
-    if len(frame):
-        shown = ", ".join(f"{fanout:g}" for fanout in sorted(set(frame["fanout"])))
+    tables = pivot_by_repeat(records)
+    fanouts = [fanout for fanout in SPREAD_FANOUTS if fanout in tables["pi"]]
+    if fanouts:
         yield Drawing(
             "spread",
-            f"Error rates of every repeat at fan-outs {shown}",
+            f"Error rates of every repeat at fan-outs {', '.join(map(str, fanouts))}",
             "A repeat's two points have the same place from left to right.",
-            partial(plot_spread, records=frame),
+            partial(plot_spread, tables=tables, fanouts=fanouts),
         )
 
 
-def plot_sweep(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+def plot_sweep(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool) -> None:
     """Fig. 1: error rate over fan-out, and below it the paired difference of the methods."""
     figure.set_size_inches(plots.WIDTH, 4.8)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     fanouts = table["fanout"]
-    for place, (method, name) in zip((plots.PI, plots.LDA), RATE_NAMES.items(), strict=True):
-        look, rates = plots.style(place), table[f"{method}_error_percent"]
+    for method, name in RATE_NAMES.items():
+        look, rates = plots.style(METHOD_PLACES[method]), table[f"{method}_error_percent"]
         plots.plot_band(above, fanouts, rates, table[f"{method}_interval"], label=name, **look)
         if beside_paper:
             papers = table[f"paper_{method}_error_percent"]
@@ -266,7 +243,7 @@ def plot_sweep(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
 
 
 def plot_difference(
-    axes: Axes, x: pd.Series[Any], table: pd.DataFrame, papers: pd.Series[float] | None = None
+    axes: plots.Axes, x: pd.Series[Any], table: pd.DataFrame, papers: pd.Series[float] | None = None
 ) -> None:
     """PI - LDA within each network, with its interval."""
     look = plots.style(plots.THIRD)
@@ -277,7 +254,7 @@ def plot_difference(
     axes.set_ylabel("PI − LDA (points)")
 
 
-def plot_improvement(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+def plot_improvement(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool) -> None:
     """What LDA-ELM's error rate is lower by, over fan-out."""
     axes = figure.subplots()
     plots.integer_axis(axes.xaxis)
@@ -292,7 +269,7 @@ def plot_improvement(figure: Figure, table: pd.DataFrame, beside_paper: bool) ->
     axes.set_title(f"Improvement over PI-ELM, {plots.name_means(table['repeats'], half)}")
 
 
-def plot_distance(figure: Figure, table: pd.DataFrame) -> None:
+def plot_distance(figure: plots.Figure, table: pd.DataFrame) -> None:
     """Distance (z) of every rate of Table 1, both readings of PI-ELM.
 
     At least one rate needs a spread: two repeats at a printed fan-out.
@@ -320,16 +297,17 @@ def plot_distance(figure: Figure, table: pd.DataFrame) -> None:
     plots.legend_below(figure)
 
 
-def plot_spread(figure: Figure, records: pd.DataFrame) -> None:
-    """Every repeat's error rates, a panel for each fan-out."""
-    groups = list(records.groupby("fanout"))
-    all_axes = figure.subplots(1, len(groups), squeeze=False)[0]
-    for axes, (fanout, rows) in zip(all_axes, groups, strict=True):
-        # The same shift for both methods of a repeat, so that pairs can be found.
-        shift = np.random.default_rng(0).uniform(-0.22, 0.22, len(rows))
+def plot_spread(
+    figure: plots.Figure, tables: Mapping[str, pd.DataFrame], fanouts: Sequence[int]
+) -> None:
+    """Every repeat's error rates, a panel for each fan-out; `tables` are `pivot_by_repeat`'s."""
+    all_axes = figure.subplots(1, len(fanouts), squeeze=False)[0]
+    for axes, fanout in zip(all_axes, fanouts, strict=True):
         for place, method in enumerate(RATE_NAMES):
-            rates = 100 * rows[f"{method}_errors"] / rows["n_test"]
-            look = plots.style((plots.PI, plots.LDA)[place])
+            rates = tables[method][fanout].dropna()
+            # The same shift for both methods of a repeat, so that pairs can be found.
+            shift = np.random.default_rng(0).uniform(-0.22, 0.22, len(rates))
+            look = plots.style(METHOD_PLACES[method])
             axes.scatter(place + shift, rates, s=7, alpha=0.6, linewidths=0, rasterized=True, **look)
             axes.hlines(rates.mean(), place - 0.34, place + 0.34, color=plots.ink())
         axes.set_xticks([0, 1], ["PI", "LDA"])
@@ -337,5 +315,5 @@ def plot_spread(figure: Figure, records: pd.DataFrame) -> None:
         axes.grid(visible=False, axis="x")
         axes.set_title(f"fan-out {fanout:g}")
     all_axes[0].set_ylabel(plots.RATE_LABEL)
-    n = records.groupby("fanout").size().max()
+    n = tables["pi"][fanouts].count().max()
     figure.suptitle(f"Each of {n} repeats, and the mean" if n > 1 else "One repeat")

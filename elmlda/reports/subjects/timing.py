@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,6 @@ from elmlda.experiments.timing import METHODS, TimingRecord
 from elmlda.reports import plots
 from elmlda.reports.estimates import estimate_mean
 from elmlda.reports.model import Column, Drawing, Section, make_table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def tabulate_timing(records: Sequence[TimingRecord]) -> pd.DataFrame:
@@ -61,6 +57,7 @@ def pivot_timings(records: Sequence[TimingRecord]) -> pd.DataFrame:
 def _row(rows: pd.DataFrame) -> dict[str, Any]:
     _, fanout, n_hidden = rows.index[0]
     fastest = rows["seconds"].min()
+    overheads = {m: estimate_mean(rows["overhead_percent", m].to_numpy()) for m in ("lda", "both")}
     paper_pi, paper_lda = (
         seconds.get(fanout, np.nan) for seconds in (paper.PI_SECONDS, paper.LDA_SECONDS)
     )
@@ -69,18 +66,13 @@ def _row(rows: pd.DataFrame) -> dict[str, Any]:
         "n_hidden": n_hidden,
         "repeats": len(rows),
         **{f"{method}_seconds": fastest[method] for method in METHODS},
-        **_mean("overhead", rows["overhead_percent", "lda"]),
-        **_mean("one_pass_overhead", rows["overhead_percent", "both"]),
+        **overheads["lda"].columns("overhead_percent", "overhead_interval"),
+        **overheads["both"].columns("one_pass_overhead_percent", "one_pass_overhead_interval"),
         "elapsed_overhead_percent": 100 * (fastest["lda"] / fastest["pi"] - 1),
         "paper_pi_seconds": paper_pi,
         "paper_lda_seconds": paper_lda,
         "paper_overhead_percent": 100 * (paper_lda / paper_pi - 1),
     }
-
-
-def _mean(name: str, percents: pd.Series[float]) -> dict[str, float]:
-    mean = estimate_mean(percents.to_numpy())
-    return {f"{name}_percent": mean.value, f"{name}_interval": mean.half}
 
 
 AS_PRINTED = {
@@ -136,7 +128,7 @@ def make_section(table: pd.DataFrame, machine: str, beside: bool) -> Section:
     return Section("table2", title, figures=[figure], tables=[shown], note=NOTE)
 
 
-def plot_timing(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None:
+def plot_timing(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool) -> None:
     """Over fan-out, above seconds, below LDA's extra time."""
     figure.set_size_inches(plots.WIDTH, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
@@ -148,7 +140,7 @@ def plot_timing(figure: Figure, table: pd.DataFrame, beside_paper: bool) -> None
     plots.legend_below(figure, below)
 
 
-def _plot_seconds(axes: Axes, table: pd.DataFrame, beside_paper: bool) -> None:
+def _plot_seconds(axes: plots.Axes, table: pd.DataFrame, beside_paper: bool) -> None:
     fanouts = table["fanout"]
     for place, method, label, size in (  # they nearly coincide: the last ones leave the first visible
         (plots.PI, "pi", "PI-ELM", 6),
@@ -168,7 +160,7 @@ def _plot_seconds(axes: Axes, table: pd.DataFrame, beside_paper: bool) -> None:
     axes.legend(loc="upper left")
 
 
-def _plot_overhead(axes: Axes, table: pd.DataFrame, beside_paper: bool) -> None:
+def _plot_overhead(axes: plots.Axes, table: pd.DataFrame, beside_paper: bool) -> None:
     for place, name, label in (
         (plots.LDA, "overhead", "LDA-ELM"),
         (plots.THIRD, "one_pass_overhead", "in one pass with PI-ELM"),
