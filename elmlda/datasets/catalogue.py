@@ -203,11 +203,11 @@ def _verify_file(path: Path, label: str | None, drop: Sequence[str]) -> list[Fil
     except ElmldaError as error:
         if error.settings:  # the file may be sound: a setting is missing
             raise
-        return [FileCheck(path.name, path, None, None, None, False, str(error))]
+        return [FileCheck(path.name, path, False, str(error))]
     splits = [source.samples] if isinstance(source, Table) else [source.train, source.test]
     counts = " + ".join(f"{len(split.labels):,}" for split in splits)
     message = f"{counts} × {source.n_inputs}, {source.n_classes} classes"
-    return [FileCheck(path.name, path, None, None, None, True, message)]
+    return [FileCheck(path.name, path, True, message)]
 
 
 def _read_catalogue() -> dict[str, Entry]:

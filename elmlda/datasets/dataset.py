@@ -204,15 +204,15 @@ class FileCheck:
     name: str
     """The logical file name, as in `Dataset.checksums`."""
     path: Path
-    n_bytes: int | None
-    """Length of the content after decompression; None if it could not be read."""
-    expected_sha256: str | None
-    """None if the data set is the user's own."""
-    found_sha256: str | None
-    """None if the content could not be read."""
     ok: bool
     message: str
     """One line: what the file holds, or what is wrong with it."""
+    n_bytes: int | None = None
+    """Length of the content after decompression; None if it could not be read."""
+    expected_sha256: str | None = None
+    """None if the data set is the user's own."""
+    found_sha256: str | None = None
+    """None if the content could not be read."""
 
 
 def require_every_class(

@@ -30,13 +30,8 @@ def load_idx_folder(
     name : the data set's, the folder's unless given
     expected_sha256 : part -> SHA-256 of its content after decompression
     """
-    found = find_files(folder)
-    missing = [part for part in PARTS if not found[part]]
-    if missing:
-        raise ElmldaError(f"{folder}: no {join_words(missing)}; looked for {LOOKED_FOR}.")
-    paths = {part: choose_file(folder, part, found[part]) for part in PARTS}
     files = {}
-    for part, path in paths.items():
+    for part, path in find_four(folder).items():
         files[part] = read_idx_file(path)
         _require_sound_part(part, files[part], expected_sha256.get(part))
     return assemble_split(as_text(folder.resolve().name if name is None else name), files)
@@ -61,8 +56,16 @@ def verify_idx_folder(
         try:
             assemble_split(folder.name, files)
         except ElmldaError as error:
-            checks.append(FileCheck("all four", folder, None, None, None, False, str(error)))
+            checks.append(FileCheck("all four", folder, False, str(error)))
     return checks
+
+
+def find_four(folder: Path) -> dict[str, Path]:
+    """The one file that is each part, or an error that names those that are missing."""
+    found = find_files(folder)
+    if missing := [part for part in PARTS if not found[part]]:
+        raise ElmldaError(f"{folder}: no {join_words(missing)}; looked for {LOOKED_FOR}.")
+    return {part: choose_file(folder, part, found[part]) for part in PARTS}
 
 
 def find_files(folder: Path) -> dict[str, list[Path]]:
@@ -103,7 +106,7 @@ def _verify_part(
     except ElmldaError as error:
         ok, message = False, str(error)
     n_bytes, sha256 = (file.n_bytes, file.sha256) if file else (None, None)
-    return FileCheck(part, path, n_bytes, expected_sha256, sha256, ok, message), file
+    return FileCheck(part, path, ok, message, n_bytes, expected_sha256, sha256), file
 
 
 def _require_sound_part(part: str, file: StoredArray, expected_sha256: str | None) -> None:

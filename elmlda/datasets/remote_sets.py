@@ -19,9 +19,9 @@ from elmlda.datasets.download import (
 )
 from elmlda.datasets.idx import read_idx_file
 from elmlda.datasets.idx_folder import (
-    PARTS,
     choose_file,
     find_files,
+    find_four,
     load_idx_folder,
     verify_idx_folder,
 )
@@ -56,18 +56,19 @@ class RemoteSet:
     def load(self) -> Dataset:
         """Read what was fetched and compare it with the checksums."""
         self._require_here()
-        for check in map(self._check_file, self._parts_to_hash()):
-            if not check.ok:
-                raise ElmldaError(check.message)
+        for part in self.files.keys() - self.content_sha256.keys():
+            path = find_four(self.folder)[part]
+            if message := self._compare_file(part, path, _hash_file(path)):
+                raise ElmldaError(message)
         dataset = load_idx_folder(self.folder, self.known.name, self.content_sha256)
         return replace(dataset, classes=self.known.classes)
 
     def verify(self) -> list[FileCheck]:
         """Check each file that was fetched, going on after a broken one."""
         self._require_here()
-        checks = verify_idx_folder(self.folder, self.content_sha256)
-        by_file = {part: self._check_file(part) for part in self._parts_to_hash()}
-        return [self._join(check, by_file.get(check.name)) for check in checks]
+        return [
+            self._add_checksum(check) for check in verify_idx_folder(self.folder, self.content_sha256)
+        ]
 
     def fetch(self, source: Path | None = None, progress: ProgressBar | None = None) -> list[str]:
         """Bring the files here, those that are not here in their original form.
@@ -97,8 +98,7 @@ class RemoteSet:
         return lines
 
     def _copy_from(self, source: Path) -> list[str]:
-        found = find_files(source)
-        paths = {part: choose_file(source, part, found[part]) for part in PARTS}
+        paths = find_four(source)
         for part, path in paths.items():  # all of them before any is copied
             self._require_original(part, path)
         lines = []
@@ -122,13 +122,11 @@ class RemoteSet:
                 f"{path}: SHA-256 {found}, expected {expected}: not {self.known.name}'s {part}."
             )
 
-    def _path(self, part: str) -> Path:
-        return choose_file(self.folder, part, find_files(self.folder)[part])
-
     def _has(self, part: str) -> bool:
         """Whether a part is here and the original."""
         try:
-            self._require_original(part, self._path(part))
+            path = choose_file(self.folder, part, find_files(self.folder)[part])
+            self._require_original(part, path)
         except ElmldaError:
             return False
         return True
@@ -146,25 +144,27 @@ class RemoteSet:
                 f"Fetch it first: elmlda data fetch {self.known.name}"
             )
 
-    def _parts_to_hash(self) -> list[str]:
-        """Parts of which only the compressed file's checksum is known."""
-        return [part for part, file in self.files.items() if not file.content_sha256]
-
-    def _check_file(self, part: str) -> FileCheck:
-        path, expected = self._path(part), self.files[part].sha256
-        found = _hash_file(path)
-        message = (
+    def _compare_file(self, part: str, path: Path, found: str) -> str | None:
+        """What is wrong with a file of which only the checksum before decompression is known."""
+        if (expected := self.files[part].sha256) == found:
+            return None
+        return (
             f"{path}: SHA-256 {found}, expected {expected}: the file is not the original. "
             f"Remove it and run elmlda data fetch {self.known.name}"
         )
-        return FileCheck(part, path, None, expected, found, found == expected, message)
 
-    @staticmethod
-    def _join(check: FileCheck, by_file: FileCheck | None) -> FileCheck:
-        if by_file is None or not check.ok:
+    def _add_checksum(self, check: FileCheck) -> FileCheck:
+        if not check.ok or check.expected_sha256:
             return check
-        message = check.message if by_file.ok else by_file.message
-        return replace(by_file, n_bytes=check.n_bytes, message=message)
+        found = _hash_file(check.path)
+        fault = self._compare_file(check.name, check.path, found)
+        return replace(
+            check,
+            ok=fault is None,
+            message=fault or check.message,
+            expected_sha256=self.files[check.name].sha256,
+            found_sha256=found,
+        )
 
 
 def _hash_file(path: Path) -> str:

@@ -65,9 +65,9 @@ class TextSet:
         try:
             text = self._read(name)
         except ElmldaError as error:
-            return FileCheck(name, path, None, expected, None, False, str(error))
+            return FileCheck(name, path, False, str(error), expected_sha256=expected)
         message = f"{len(text.splitlines()):,} lines"
-        return FileCheck(name, path, len(text), expected, expected, True, message)
+        return FileCheck(name, path, True, message, len(text), expected, expected)
 
     def _path(self, name: str) -> Path:
         raw = self.info.where / name
