@@ -227,6 +227,7 @@ def test_no_more_blocks_than_rows(command, tmp_path):
 # Workers that come and go
 
 
+@pytest.mark.faults
 def test_workers_are_killed_and_one_is_added(cluster, command, alone, tmp_path):
     """First one of two, then the other; what they had in work is done by a third."""
     folder = tmp_path / "run"
@@ -245,6 +246,7 @@ def test_workers_are_killed_and_one_is_added(cluster, command, alone, tmp_path):
     assert rows(folder) == rows(alone)
 
 
+@pytest.mark.faults
 def test_the_scheduler_is_killed(cluster, command, alone, tmp_path):
     folder = tmp_path / "run"
     with started(command(folder, "--cluster", cluster.file)) as process:
@@ -263,6 +265,7 @@ def test_the_scheduler_is_killed(cluster, command, alone, tmp_path):
     assert rows(folder) == rows(alone)
 
 
+@pytest.mark.faults
 def test_the_scheduler_hangs(cluster, command, alone, tmp_path):
     """It is stopped while networks are under way, and then before the first."""
     folder = tmp_path / "run"
@@ -280,6 +283,7 @@ def test_the_scheduler_hangs(cluster, command, alone, tmp_path):
     assert 0 < n_rows(folder) < len(rows(alone))
 
 
+@pytest.mark.faults
 def test_a_worker_hangs(cluster, command, tmp_path):
     folder = tmp_path / "run"
     words = [sys.executable, "-P", "-c", SHORT_OF_TIME, *command(folder, "--cluster", cluster.file)[1:]]
@@ -293,6 +297,7 @@ def test_a_worker_hangs(cluster, command, tmp_path):
     assert message.endswith(": it does not answer. Continue it, or stop that worker.")
 
 
+@pytest.mark.faults
 def test_ctrl_c(cluster, command, alone, tmp_path):
     folder = tmp_path / "run"
     with started(command(folder, "--cluster", cluster.file)) as process:
@@ -311,6 +316,7 @@ def test_ctrl_c(cluster, command, alone, tmp_path):
 # Workers that are different
 
 
+@pytest.mark.faults
 def test_another_version(cluster, command, alone, tmp_path):
     """One that joins later gets no work; one that is there already is refused."""
     folder, preload = tmp_path / "run", tmp_path / "another.py"
@@ -365,6 +371,7 @@ def test_a_worker_that_lives_on_loads_data_that_were_edited(cluster, command, cl
     assert after == run("here")
 
 
+@pytest.mark.faults
 def test_data_are_replaced_while_a_worker_does_something_else(cluster, command, clouds, tmp_path):
     """Workers were checked before the first network, but have to load again for a later one."""
     data, folder = tmp_path / "clouds", tmp_path / "run"
@@ -408,6 +415,7 @@ def test_too_little_memory_is_refused(clusters, command, tmp_path):
     cluster.kill(cluster.alive_workers()[0])
 
 
+@pytest.mark.faults
 def test_no_worker_comes_or_one_comes_late(clusters, command, alone, tmp_path):
     cluster = clusters()
     for worker in cluster.alive_workers():
