@@ -30,7 +30,7 @@ def test_long_text_is_shortened_in_the_middle():
     assert printable("abc", 1) == "…"
 
 
-@given(st.text(), st.integers(1, 30))
+@given(st.lists(st.integers(0, 0x10FFFF).map(chr)).map("".join), st.integers(1, 30))
 def test_any_text_becomes_printable_utf8_within_the_limit(text, limit):
     shown = printable(text, limit)
     assert shown.isprintable()

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from elmlda.datasets import Dataset, Table
+from elmlda.datasets.content import explain_reading
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Job, Part, Result, SharedJob, Whole, submit_in_thread
 from elmlda.execute.worker import (
@@ -119,7 +120,9 @@ def _within(seconds: float, ask: Callable[..., Result], *arguments: Any, **optio
 def find_scheduler(where: str) -> str:
     """Read a scheduler's address from its file, unless it is an address already."""
     path = Path(where)
-    if not path.is_file():
+    with explain_reading(where):
+        is_file = path.is_file()
+    if not is_file:
         if ADDRESS.fullmatch(where):
             return where
         raise ElmldaError(

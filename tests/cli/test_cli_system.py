@@ -3,10 +3,11 @@
 import errno
 import os
 import subprocess
+from importlib import import_module
 
 import numpy as np
 import pytest
-from command_line import ELMLDA, read_rows
+from command_line import ELMLDA, invoke_here, read_rows
 
 from elmlda.experiments import sweep as sweep_module
 
@@ -110,20 +111,56 @@ def test_a_path_with_nul_in_a_configuration_file(invoke, small, tmp_path, key):
     assert r"'a\x00b'" in result.stderr
 
 
-@pytest.mark.parametrize("command", [("report", "run"), ("predict", "model.npz", "x.npy")])
-def test_what_may_not_be_read(refusal, model, small, invoke, tmp_path, monkeypatch, command):
-    """As the tests may run as a user who may read everything, the system's answer is made up."""
+@pytest.fixture
+def secret(model, invoke, small, tmp_path):
+    """The working folder and all in it may not be read, by root neither."""
+    for name in ("elmlda.experiments", "elmlda.reports.write"):
+        import_module(name)  # whose files may not be read either
     assert invoke("sweep", *small, "--repeats", 1, "--out", "run", "--quiet").exit_code == 0
     np.save("x.npy", np.zeros((1, 4)))
-    opened = os.open
+    for name in ("mine.toml", "a.csv"):
+        (tmp_path / name).touch()
+    kept = [tmp_path, *tmp_path.iterdir()]
+    for path in reversed(kept):
+        path.chmod(0)
+    if os.getuid() == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(os.getuid())
+    for path in kept:
+        path.chmod(0o700)
 
-    def refuse(path, *args, **kwargs):
-        if os.fspath(path) in ("run/manifest.json", "x.npy"):
-            raise PermissionError(errno.EACCES, "Permission denied", os.fspath(path))
-        return opened(path, *args, **kwargs)
 
-    monkeypatch.setattr(os, "open", refuse)
-    assert "Permission denied" in refusal(*command)
+@pytest.mark.usefixtures("secret")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "run"),
+        ("predict", "model.npz", "x.npy"),
+        ("train", "--dataset", "small.npz"),
+        ("train", "--dataset", "iris", "--fanout", 1, "--out", "new.npz"),
+        ("sweep", "--dataset", "a.csv", "--label", "y"),
+        ("sweep", "--dataset", "iris", "--fanout", 1, "--out", "run"),
+        ("sweep", "--data-dir", "run"),
+        ("sweep", "--config", "mine.toml"),
+    ],
+    ids=lambda words: "-".join(map(str, words[:3])),
+)
+def test_what_may_not_be_read(command):
+    result = invoke_here(*command)
+    assert result.exit_code == 1
+    assert "Permission denied" in result.stderr.splitlines()[-1]
+
+
+def test_what_the_system_cannot_read(refusal, tmp_path):
+    """A file whose content is an input/output error."""
+    for name in ("a.csv", "mine.toml"):
+        (tmp_path / name).symlink_to("/proc/self/mem")
+    for command in (
+        ("train", "--dataset", "a.csv", "--label", "y"),
+        ("sweep", "--config", "mine.toml"),
+    ):
+        assert "Input/output error" in refusal(*command)
 
 
 @pytest.mark.parametrize(

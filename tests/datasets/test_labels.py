@@ -36,7 +36,7 @@ def test_classes_and_their_order(labels, classes, indices):
 
 
 @properties
-@given(st.lists(st.text(max_size=4), min_size=1))
+@given(st.lists(st.text("01.e+-_aé٣ ", max_size=4), min_size=1))
 def test_equal_labels_and_only_they_are_one_class_unless_all_are_numbers(labels):
     classes, indices = index_classes(labels)
     assert len(set(classes)) == len(classes)

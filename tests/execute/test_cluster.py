@@ -578,6 +578,14 @@ def test_a_file_that_is_no_scheduler_file(tmp_path, content):
         find_scheduler(str(path))
 
 
+def test_a_scheduler_file_that_cannot_be_read(tmp_path):
+    (tmp_path / "scheduler.json").symlink_to("/proc/self/mem")
+    with pytest.raises(ElmldaError, match="Input/output error"):
+        find_scheduler(str(tmp_path / "scheduler.json"))
+    with pytest.raises(ElmldaError, match="File name too long"):
+        find_scheduler("x" * 300)
+
+
 def test_dask_is_not_installed(command, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     words = command(tmp_path / "run", "--cluster", "tcp://127.0.0.1:1")
