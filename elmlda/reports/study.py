@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from elmlda import paper
 from elmlda.errors import ElmldaError
+from elmlda.experiments.outlook import format_seconds
 from elmlda.experiments.shaped import TUNE_FOLDER, settle
 from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports import plots
@@ -22,14 +23,12 @@ from elmlda.reports.rates import METHOD_NAMES
 from elmlda.reports.records import RunRecords, find_run, read_run
 from elmlda.reports.subjects import tune
 from elmlda.reports.subjects.shaped import tabulate_best, tabulate_shaped, tabulate_sizes
+from elmlda.reports.subjects.shaped_findings import describe_findings, name_images
 from elmlda.settings import INPUT_WEIGHTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ALPHA = 0.05
-SOURCES = ("networks", "images")
-"""Of chance."""
 RATE_COLUMNS = [
     Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
     Column("LDA-ELM, %", "lda_error_percent", ".2f", "lda_interval"),
@@ -128,80 +127,6 @@ def make_study_report(folder: Path) -> Report:
     )
 
 
-def describe_findings(best: pd.DataFrame) -> list[str]:
-    """The best rate, and whether LDA-ELM beats PI-ELM, in sentences; `best` is `tabulate_best`'s."""
-    known = best.dropna(subset=["difference"])
-    rows = known.to_dict("records")
-    if not rows:
-        return ["No kind of input weights has networks of both methods yet."]
-    top = min(rows, key=lambda row: min(row["pi_error_percent"], row["lda_error_percent"]))
-    sentences = [f"{name_classifier(top)}: {_describe_rates(top)}.", f"There {_judge(top)}."]
-    single = [row for row in rows if row["networks"] == 1]
-    listed = ", ".join(f"{_describe_difference(row)} ({row['input_weights']})" for row in single)
-    sentences.append(f"For single networks PI − LDA is {listed} points.")
-    return [*sentences, _count_wins(known)]
-
-
-def _count_wins(best: pd.DataFrame) -> str:
-    """In how many comparisons which method is better, and in how many beyond chance."""
-    sentences = []
-    for method, is_better in (("LDA-ELM", best["difference"] > 0), ("PI-ELM", best["difference"] < 0)):
-        networks, images = (
-            (is_better & (best[f"p_{source}_holm"] < ALPHA)).sum() for source in SOURCES
-        )
-        sentences.append(
-            f"{method} is better in {is_better.sum()}, beyond the chance of networks in {networks} and "
-            f"of test images in {images}"
-        )
-    return f"Of {len(best)} comparisons {'; '.join(sentences)} (Holm's correction, p < {ALPHA})."
-
-
-def name_classifier(row: Mapping[Any, Any]) -> str:
-    """As in: Ensembles of 10 networks with constrained input weights."""
-    what = "Single networks" if row["networks"] == 1 else f"Ensembles of {row['networks']} networks"
-    return f"{what} of {row['n_hidden']:,} hidden units with {row['input_weights']} input weights"
-
-
-def _describe_rates(row: Mapping[Any, Any]) -> str:
-    """Rates with both intervals."""
-    parts = [
-        f"{METHOD_NAMES[method]} {row[f'{method}_error_percent']:.2f} %"
-        + _name_half(row[f"{method}_interval"], ".2f")
-        + _name_images(row, method, ".2f")
-        for method in ("lda", "pi")
-    ]
-    return " and ".join(parts)
-
-
-def _name_half(half: float, form: str) -> str:
-    return "" if pd.isna(half) else f" ± {half:{form}}"
-
-
-def _name_images(row: Mapping[Any, Any], name: str, form: str) -> str:
-    bounds = [row[f"{name}_images_{end}"] for end in ("low", "high")]
-    if pd.isna(bounds[0]):
-        return ""
-    low, high = (format(bound, form).replace("-", "−") for bound in bounds)
-    return f" ({low} to {high} over images)"
-
-
-def _describe_difference(row: Mapping[Any, Any]) -> str:
-    half = _name_half(row["difference_interval"], ".3f")
-    return f"{row['difference']:+.3f}".replace("-", "−") + half
-
-
-def _judge(row: Mapping[Any, Any]) -> str:
-    """Whether the methods differ, by networks and by images."""
-    images = _name_images(row, "difference", "+.3f")
-    text = f"PI − LDA is {_describe_difference(row)} points{images}"
-    p_values = {source: row[f"p_{source}_holm"] for source in SOURCES}
-    if all(map(pd.isna, p_values.values())):
-        return f"{text}, from too few repeats to judge"
-    beyond = [source for source, p in p_values.items() if p < ALPHA]
-    over = " and ".join(f"over {source}" for source in beyond)
-    return f"{text}, beyond chance {over}" if beyond else f"{text}, not beyond chance"
-
-
 def _describe_edges(study: Study) -> Iterator[str]:
     """Where the best of what was tried lies on the edge of it, after all widening."""
     for kind, run in study.tuned.items():
@@ -239,8 +164,8 @@ def _describe_time(study: Study) -> str:
         if record.setting in study.combined
     }
     n = max(record.size for record in study.ensembles)
-    minutes = n * sum(seconds.values()) / len(seconds) / 60
-    return f"{n} networks, with all fan-outs, take {minutes:.0f} minutes one after the other."
+    taken = format_seconds(n * sum(seconds.values()) / len(seconds))
+    return f"{n} networks, with all fan-outs, take {taken} one after the other."
 
 
 def _show_best(best: pd.DataFrame) -> pd.DataFrame:
@@ -249,7 +174,7 @@ def _show_best(best: pd.DataFrame) -> pd.DataFrame:
     shown = best.assign(repeats=[f"{pi}, {lda}" for pi, lda in counts])
     for name, form in (("pi", ".2f"), ("lda", ".2f"), ("difference", "+.3f")):
         shown[f"{name}_images"] = [
-            _name_images(row, name, form).strip(" ()").removesuffix(" over images")
+            name_images(row, name, form).strip(" ()").removesuffix(" over images")
             for row in best.to_dict("records")
         ]
     return shown
@@ -269,15 +194,16 @@ def _describe_widening(study: Study) -> Iterator[str]:
     """Values that the grid did not have at first."""
     planned = study.run.planned("shaped")
     for kind, run in study.tuned.items():
-        name = tune.name_size(kind)
+        size = tune.name_size(kind)
+        added = []
         for title, field, first in (
-            (name, "weight_size", f"first_weight_{name}"),
-            ("ridge", "ridge", "first_ridge"),
+            (size, "weight_size", f"weight_{size}"),
+            ("ridge", "ridge", "ridge"),
         ):
-            added = {getattr(record, field) for record in run.tune} - set(planned.get(first, ()))
-            if added and first in planned:
-                values = ", ".join(f"{value:g}" for value in sorted(added))
-                yield f"The grid of {kind} weights was widened: {title} {values}."
+            new = {getattr(record, field) for record in run.tune} - set(planned[f"first_{first}"])
+            added += [f"{title} {value:g}" for value in sorted(new)]
+        if added:
+            yield f"The grid of {kind} weights was widened by {', '.join(added)}."
 
 
 def _find_gaps(study: Study) -> Iterator[str]:

@@ -453,7 +453,7 @@ def test_the_studys_report(whole_study, invoke, tmp_path):
     for expected in (
         "## Same budget, each at its own best",
         "## What was chosen on held-out samples",
-        "weights was widened: ",
+        "weights was widened by ",
         "Of 5 comparisons LDA-ELM is better in ",
     ):
         assert expected in page

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord
-from elmlda.reports.study import describe_findings
 from elmlda.reports.subjects.shaped import (
     bootstrap_mean,
     find_shares,
@@ -15,6 +14,7 @@ from elmlda.reports.subjects.shaped import (
     tabulate_best,
     tabulate_shaped,
 )
+from elmlda.reports.subjects.shaped_findings import describe_findings
 
 N_TEST = 1000
 
