@@ -17,8 +17,7 @@ from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
     from elmlda.bench.race import RacePlan
-    from elmlda.experiments.run_spec import RunSpec
-    from elmlda.experiments.sweep import Sweep
+    from elmlda.experiments.experiment import AnyPlan
     from elmlda.reports.model import Provenance
 
 
@@ -42,7 +41,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     from elmlda.machine import describe_machine
     from elmlda.reports import race_text
 
-    sweep, spec, plan, folder = _prepare(ctx)
+    sweep, plan, folder = _prepare(ctx)
     timed = time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
     say(race_text.format_network(timed))
 
@@ -71,10 +70,10 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
         say(race_text.format_paths(write_report(report, folder)))
     outcome.refuse_void()
     if options["growth"] and folder:
-        _grow(sweep, spec, options["growth"], folder, report.provenance)
+        _grow(sweep, options["growth"], folder, report.provenance)
 
 
-def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]:
+def _prepare(ctx: click.Context) -> tuple[AnyPlan, RacePlan, Path | None]:
     """Read the options and make the folder, before anything is timed for it."""
     from elmlda.bench.growth import nested_sizes
     from elmlda.bench.race import RacePlan
@@ -85,30 +84,32 @@ def _prepare(ctx: click.Context) -> tuple[Sweep, RunSpec, RacePlan, Path | None]
     fanouts, contestants, growth = (options[name] for name in ("fanout", "peers", "growth"))
     if contestants and ctx.get_parameter_source("priors") is ParameterSource.DEFAULT:
         options["priors"] = "frequencies"
-    sweep, share = build(Sweep, {**options, "design": "nested"}), read_share(options)
-    spec = sweep.bind(None, share)
+    experiment, share = build(Sweep, {**options, "design": "nested"}), read_share(options)
+    sweep = experiment.bind(None, share)
     peers = contestants, options["peer_fanouts"] or fanouts
-    plan = RacePlan(spec.dataset, fanouts, *peers, sweep.seed, sweep.settings, spec.resources)
+    plan = RacePlan(sweep.dataset, fanouts, *peers, experiment.seed, sweep.settings, sweep.resources)
     try:
         plan.refuse_unfair()
     except ElmldaError as error:
         raise click.UsageError(error.for_command_line()) from error
     if growth:
-        replace(sweep, hidden=nested_sizes(spec.dataset.n_inputs, growth[-1])).bind(None, share)
+        sizes = nested_sizes(sweep.data.n_inputs, growth[-1])
+        replace(experiment, hidden=sizes).bind(None, share)
     folder = options["out"] or (DEFAULT_OUT if contestants or growth else None)
     if folder:
         make_folder(folder)
-    return sweep, spec, plan, folder
+    return sweep, plan, folder
 
 
-def _grow(sweep: Sweep, spec: RunSpec, fanouts: tuple[int, ...], folder: Path, by: Provenance) -> None:
+def _grow(sweep: AnyPlan, fanouts: tuple[int, ...], folder: Path, by: Provenance) -> None:
     from elmlda.bench.growth import predict_growth, run_growth
     from elmlda.reports import race, race_text
     from elmlda.reports.write import write_report
 
-    data, settings, resources, points = spec.dataset, sweep.settings, spec.resources, []
+    data, settings, resources, points = sweep.dataset, sweep.settings, sweep.resources, []
     say(f"\n{race_text.GROWTH_HEADER}")
-    for point in run_growth(spec.ref, data.n_inputs, fanouts, sweep.seed, settings, resources):
+    seed = sweep.experiment.seed
+    for point in run_growth(sweep.ref, data.n_inputs, fanouts, seed, settings, resources):
         say(race_text.format_growth(point))
         points.append(point)
     predicted = predict_growth(data, fanouts, settings, resources.chunk)

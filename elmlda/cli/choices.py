@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from elmlda.cli.command import Command, option
-from elmlda.cli.conduct import build, conduct_study
+from elmlda.cli.conduct import build, conduct
 from elmlda.cli.options import (
     data_options,
     fanouts_option,
@@ -51,4 +51,4 @@ def choices(**options: Any) -> None:
     """
     from elmlda.experiments.choices import Choices
 
-    conduct_study(build(Choices, options), options)
+    conduct(build(Choices, options), options)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from elmlda.cli.command import Command, option
-from elmlda.cli.conduct import build, conduct_study
+from elmlda.cli.conduct import build, conduct
 from elmlda.cli.options import (
     column_options,
     data_dir_option,
@@ -63,4 +63,4 @@ def compare(**options: Any) -> None:
     """
     from elmlda.experiments.compare import Compare
 
-    conduct_study(build(Compare, options), options)
+    conduct(build(Compare, options), options)

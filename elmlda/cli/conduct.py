@@ -1,13 +1,13 @@
-"""What every command that conducts experiments does alike: start line, bar, table, what to do next."""
+"""What every command that runs experiments does: start line, bar, table, what to do next."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,19 +16,19 @@ from elmlda.cli.tables import NOTE, show_records
 from elmlda.cli.terminal import say
 
 if TYPE_CHECKING:
-    from elmlda.experiments.experiment import Experiment
+    from elmlda.errors import ElmldaError
+    from elmlda.experiments.conduct import Outcome
+    from elmlda.experiments.experiment import AnyPlan, Runnable
+    from elmlda.experiments.options import Share
     from elmlda.experiments.outlook import Outlook
-    from elmlda.experiments.progress import OpenProgress, Progress
-    from elmlda.experiments.run_spec import RunSpec, Share
-    from elmlda.experiments.study import Part, Study
+    from elmlda.experiments.progress import Bar, Progress
 
-Advise: TypeAlias = "Callable[[RunSpec, Any], str]"
-Conducted = TypeVar("Conducted")
+Built = TypeVar("Built")
 ARGUMENTS = {"fanout": "fanouts", "rule": "rules", "dataset": "datasets"}
 """Options that may be called otherwise in Python, where they are several."""
 
 
-def build(kind: type[Conducted], options: dict[str, Any]) -> Conducted:
+def build(kind: type[Built], options: dict[str, Any]) -> Built:
     """Make the experiment that the options describe."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     arguments = {
@@ -38,65 +38,75 @@ def build(kind: type[Conducted], options: dict[str, Any]) -> Conducted:
     return kind(**{name: value for name, value in arguments.items() if name in names})
 
 
-def conduct(experiment: Experiment, options: dict[str, Any], advise: Advise | None = None) -> None:
-    """Conduct an experiment, or say what that would take; `advise` is asked where it has to train."""
-    spec = experiment.bind(options["out"], read_share(options))
+def read_share(options: dict[str, Any]) -> Share:
+    """What the command may use of the machine."""
+    from elmlda.experiments.options import Share
+
+    names = (field.name for field in fields(Share))
+    return Share(**{name: options[name] for name in names if name in options})
+
+
+def conduct(experiment: Runnable, options: dict[str, Any]) -> None:
+    """Run an experiment or a study, or say what that would take."""
+    share, folder = read_share(options), options["out"]
     if options["dry_run"]:
-        say(experiment.look_ahead(spec))
+        found = experiment.outlook(folder, **vars(share))
+        say("\n\n".join([*map(str, found), sum_up(found)]) if isinstance(found, list) else found)
         return
-    table = _conduct(experiment, spec, options["quiet"], advise)[1]
-    if not options["quiet"]:
-        say(f"{table}\n\n{_name_records(experiment, spec)}")
-        _finish([table], spec.folder)
+    from elmlda.experiments import conduct as frame
+
+    command, printed = spell_command(click.get_current_context()), Printed(options["quiet"])
+
+    def conduct_plan(title: str, plan: AnyPlan) -> Sequence[Any]:
+        outcome = frame.conduct(plan, printed.open_progress, command)
+        printed.show(title, plan, outcome)
+        return outcome.records
+
+    experiment.for_each_plan(folder, share, conduct_plan)
+    printed.finish(folder)
 
 
-def conduct_study(study: Study, options: dict[str, Any]) -> None:
-    """Conduct a study part by part, or say what that would take."""
-    share, tables = read_share(options), []
-    if options["dry_run"]:
-        outlooks = study.outlook(options["out"], **vars(share))
-        say("\n\n".join([*map(str, outlooks), sum_up(outlooks)]))
-        return
+@dataclass
+class Printed:
+    """What a run prints, and what is said at its end."""
 
-    def conduct_part(part: Part) -> Sequence[Any]:
-        spec = part.bind(share)
-        records, table = _conduct(part.experiment, spec, options["quiet"])
-        tables.append(table)
-        if not options["quiet"]:
-            say(f"{part.title}\n{table}\n{_name_records(part.experiment, spec)}\n")
-        return records
+    quiet: bool
+    folders: list[Path] = field(default_factory=list)
+    has_intervals: bool = False
+    gaps: list[ElmldaError] = field(default_factory=list)
 
-    for _ in study.visit(options["out"], conduct_part):
-        pass
-    if not options["quiet"]:
-        _finish(tables, options["out"])
+    @contextmanager
+    def open_progress(self, outlook: Outlook) -> Iterator[Progress]:
+        """Print how it starts, then a bar on stderr; neither if it is quiet."""
+        from elmlda.experiments.progress import Silence, open_bar
 
+        if not self.quiet:
+            say(describe_start(outlook), err=True)
+        if self.quiet or not outlook.missing:
+            yield Silence()
+            return
+        with close_with_command(open_bar(outlook)) as bar:
+            yield bar
 
-def _conduct(
-    experiment: Experiment, spec: RunSpec, quiet: bool, advise: Advise | None = None
-) -> tuple[Sequence[Any], str]:
-    """All records, and their table."""
-    command = spell_command(click.get_current_context())
-    if quiet:
-        return experiment.conduct(spec, choose_bar(quiet), command), ""
-    outlook = experiment.look_ahead(spec)
-    start = [describe_start(outlook)]
-    if outlook.multiplier and outlook.n_networks:
-        start.append(f"bfloat16 {outlook.multiplier}.")
-    if advise and outlook.n_networks:
-        start += filter(None, [advise(spec, experiment)])
-    records = experiment.conduct(spec, choose_bar(quiet, start, outlook), command)
-    return records, show_records(experiment, records, spec)
+    def show(self, title: str, plan: AnyPlan, outcome: Outcome) -> None:
+        """The table of an experiment, and where its records are."""
+        self.folders.append(plan.folder)
+        self.gaps += [outcome.gaps] if outcome.gaps else []
+        if self.quiet:
+            return
+        table = show_records(plan, outcome.records) if outcome.records else "No record."
+        self.has_intervals |= "±" in table
+        records = f"Records: {plan.folder / plan.experiment.record_types[0].FILE}"
+        say(f"{title}\n{table}\n{records}\n" if title else f"{table}\n\n{records}")
 
-
-def _name_records(experiment: Experiment, spec: RunSpec) -> str:
-    return f"Records: {spec.folder / experiment.record_types[0].FILE}"
-
-
-def _finish(tables: Sequence[str], folder: Path) -> None:
-    if any("±" in table for table in tables):
-        say(NOTE)
-    say(f"Next: elmlda report {shlex.quote(str(folder))}")
+    def finish(self, folder: Path | None) -> None:
+        """What to do next; what could not be computed is an error."""
+        if not self.quiet:
+            if self.has_intervals:
+                say(NOTE)
+            say(f"Next: elmlda report {shlex.quote(str(folder or self.folders[0]))}")
+        for error in self.gaps:
+            raise error
 
 
 def sum_up(outlooks: Sequence[Outlook]) -> str:
@@ -109,45 +119,23 @@ def sum_up(outlooks: Sequence[Outlook]) -> str:
 
 
 def describe_start(outlook: Outlook) -> str:
-    """One line: the folder, the networks to train, memory and time."""
+    """One line: the folder, the networks to train, memory and time; and advice, if there is any."""
     from elmlda.experiments.outlook import format_seconds
 
-    folder, share = outlook.spec.folder, outlook.spec.share
-    if not outlook.n_networks:
-        return f"{folder}: {outlook.n_recorded:,} records are there, no network to train."
+    plan = outlook.plan
+    if not outlook.missing:
+        return f"{plan.folder}: all {outlook.n_recorded:,} records are there, no network to train."
     networks = "1 network" if outlook.n_networks == 1 else f"{outlook.n_networks:,} networks"
-    where = " for each worker" if share.cluster else ""
-    return (
-        f"{folder}: {networks} to train, {outlook.peak_bytes / 1e9:.2f} GB of memory{where}, about "
-        f"{format_seconds(max(outlook.seconds, 1.0))}{' without the cluster' if share.cluster else ''}."
+    each, without = (" for each worker", " without the cluster") if plan.share.cluster else ("", "")
+    start = (
+        f"{plan.folder}: {networks} to train, {outlook.peak_bytes / 1e9:.2f} GB of memory{each}, "
+        f"about {format_seconds(max(outlook.seconds, 1.0))}{without}."
     )
+    advice = plan.advise()
+    return f"{start}\n{advice.for_command_line()}" if advice else start
 
 
-def read_share(options: dict[str, Any]) -> Share:
-    """What the command may use of the machine."""
-    from elmlda.experiments.run_spec import Share
-
-    names = (field.name for field in fields(Share))
-    return Share(**{name: options[name] for name in names if name in options})
-
-
-def choose_bar(quiet: bool, start: Sequence[str] = (), outlook: Outlook | None = None) -> OpenProgress:
-    """Print how it starts, then a bar on stderr whose line ends before anything else; or nothing."""
-    from elmlda.experiments.progress import Bar, Silence, choose_progress
-
-    if quiet:
-        return choose_progress(False)
-
-    @contextmanager
-    def open_and_close(total: int, done: int) -> Iterator[Progress]:
-        for line in start:
-            say(line, err=True)
-        if outlook and not outlook.n_networks:
-            yield Silence()
-            return
-        is_local = outlook and not outlook.spec.share.cluster
-        with Bar(total, done, outlook.seconds if outlook and is_local else None) as bar:
-            click.get_current_context().call_on_close(bar.close)
-            yield bar
-
-    return open_and_close
+def close_with_command(bar: Bar) -> Bar:
+    """The bar, whose line ends before anything else is printed when the command ends."""
+    click.get_current_context().call_on_close(bar.close)
+    return bar

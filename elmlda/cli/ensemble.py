@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +11,6 @@ from elmlda.cli.conduct import build, conduct
 from elmlda.cli.options import experiment_options, fanout_option, hidden_option, repeats_option
 from elmlda.cli.values import REPEATS
 from elmlda.settings import COMBINATIONS
-
-if TYPE_CHECKING:
-    from elmlda.experiments.ensemble import Ensemble
-    from elmlda.experiments.run_spec import RunSpec
 
 
 @click.command(cls=Command)
@@ -41,22 +36,4 @@ def ensemble(**options: Any) -> None:
     """
     from elmlda.experiments.ensemble import Ensemble
 
-    conduct(build(Ensemble, options), options, advise)
-
-
-def advise(spec: RunSpec, experiment: Ensemble) -> str:
-    """Which --fanout or --hidden would use what a sweep has kept, if that is another one."""
-    names = (path.stem for path in (spec.folder / "posteriors").glob("*-*.npz"))
-    sizes = Counter(int(size) for name in names if (size := name.rpartition("-")[2]).isdecimal())
-    sizes.pop(experiment.sizes(spec)[0], None)
-    if not sizes:
-        return ""
-    kept = " and ".join(f"{n:,} networks of {_spell(size, spec)}" for size, n in sorted(sizes.items()))
-    right = _spell(max(sizes), spec)
-    return f"The posteriors that are kept there are of {kept}: {right} would use them."
-
-
-def _spell(size: int, spec: RunSpec) -> str:
-    """The option for a hidden size."""
-    fanout, rest = divmod(size, spec.data.n_inputs)
-    return f"--hidden {size}" if rest else f"--fanout {fanout}"
+    conduct(build(Ensemble, options), options)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from elmlda.cli.command import Command, option
-from elmlda.cli.conduct import build, conduct_study
+from elmlda.cli.conduct import build, conduct
 from elmlda.cli.options import (
     data_options,
     fanouts_option,
@@ -56,4 +56,4 @@ def shaped(**options: Any) -> None:
     """
     from elmlda.experiments.shaped import Shaped
 
-    conduct_study(build(Shaped, options), options)
+    conduct(build(Shaped, options), options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from elmlda import paper
 
 if TYPE_CHECKING:
-    from elmlda.experiments.run_spec import RunSpec
+    from elmlda.experiments.experiment import AnyPlan
 
 Row = Mapping[Any, Any]
 WIDTH = 80
@@ -134,9 +134,10 @@ TUNE = (
 )
 
 
-def show_ensemble(experiment: Any, found: Iterable[Row], spec: RunSpec) -> str:
+def show_ensemble(plan: AnyPlan, found: Iterable[Row]) -> str:
     """A column for each scheme."""
-    is_papers = spec.is_papers_data and experiment.fanout == paper.LARGEST_FANOUT
+    experiment = plan.experiment
+    is_papers = plan.is_papers_data and experiment.fanout == paper.LARGEST_FANOUT
     papers = paper.ENSEMBLE_ERROR_PERCENT if is_papers else {}
     rows: dict[int, dict[str, Any]] = {}
     for row in found:
@@ -184,16 +185,17 @@ COLUMNS: dict[str, tuple[tuple[Column, ...], tuple[Column, ...]]] = {
 """Experiment -> its columns, and those that the paper's data have besides."""
 
 
-def show_records(experiment: Any, records: Sequence[Any], spec: RunSpec) -> str:
+def show_records(plan: AnyPlan, records: Sequence[Any]) -> str:
     """The table of an experiment's records."""
+    experiment = plan.experiment
     rows = tabulate(experiment.name, records)
     if experiment.name == "ensemble":
-        return show_ensemble(experiment, rows, spec)
+        return show_ensemble(plan, rows)
     if experiment.name == "tune":
         return show_tune(experiment, rows, records)
     columns, papers = COLUMNS[experiment.name]
     first = (size_column(experiment),) if experiment.name == "sweep" else ()
-    return format_table((*first, *columns, *(papers if spec.is_papers_data else ())), rows)
+    return format_table((*first, *columns, *(papers if plan.is_papers_data else ())), rows)
 
 
 def tabulate(name: str, records: Sequence[Any]) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.command import NETWORK, OUTPUT, Command, flag, option
-from elmlda.cli.conduct import build, choose_bar, read_share
+from elmlda.cli.conduct import build, close_with_command, read_share
 from elmlda.cli.options import (
     config_option,
     data_options,
@@ -73,9 +74,9 @@ def train(**options: Any) -> None:
     """
     from elmlda.experiments.model import TrainModel, fill_in_defaults
     from elmlda.experiments.options import DataOptions
+    from elmlda.experiments.progress import Bar, Silence
     from elmlda.networks.jobs import load_job_data
     from elmlda.networks.model_file import write_model
-    from elmlda.networks.steps import find_multiplier
 
     if options["n"] > 1 and options["output"] == "pi":
         raise click.UsageError(
@@ -87,9 +88,9 @@ def train(**options: Any) -> None:
     path = options["out"] or Path(f"{dataset.name}-model.npz")
     _refuse_path(path, options["dataset"], options["force"])
     wanted.check(dataset, share)
-    if (multiplier := find_multiplier(options["precision"])) and not options["quiet"]:
-        say(f"bfloat16 {multiplier}.", err=True)
-    model = wanted.train(dataset, share, choose_bar(options["quiet"] or wanted.n == 1))
+    is_silent = options["quiet"] or wanted.n == 1
+    with nullcontext(Silence()) if is_silent else close_with_command(Bar(wanted.n, 0)) as bar:
+        model = wanted.train(dataset, share, bar)
     write_model(path, model)
     if not options["quiet"]:
         say(_describe(path, replace(model, scaling=None), dataset, share.chunk))

@@ -21,16 +21,14 @@ from elmlda.core.calibration import (
 from elmlda.core.evaluate import Combination, posteriors, round_posteriors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment, require_listable
+from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan, require_listable
 from elmlda.experiments.options import read_numbers, read_sizes
-from elmlda.experiments.plan import Kept, Plan, Records, Step, Work
-from elmlda.experiments.run_spec import RunSpec
-from elmlda.networks.cost import Problem
+from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
 from elmlda.runs.plausible import require_plausible
 from elmlda.runs.posteriors import PosteriorStore
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
+from elmlda.settings import NetworkJob
 
 ROUNDING = 1e-5
 """Of what is recorded with six digits."""
@@ -129,30 +127,33 @@ class CalibrationRecord:
         )
 
 
-@dataclass(frozen=True)
-class CalibrationPlan(Plan[NetworkJob]):
-    """What is to be measured: groups of networks of the largest hidden size, single ones of others."""
+class CalibrationPlan(NetworkPlan["Calibration", NetworkJob]):
+    """Groups of networks of the largest hidden size, and single networks of the others."""
 
-    dataset: DatasetRef
-    n_inputs: int
-    hidden_sizes: tuple[int, ...]
-    group_sizes: tuple[int, ...]
-    """Networks in a group, ascending."""
-    repeats: int
-    """Of the largest group, and of single networks at the smaller hidden sizes."""
-    seed: int
-    design: str
-    settings: NetworkSettings
-    resources: Resources
-    train: bool = True
-    """Whether networks that are not kept are trained; if not, their groups are left out."""
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return read_sizes(self.experiment.fanouts, None, self.data.n_inputs)
 
-    def __post_init__(self) -> None:
-        require_listable(self.repeats, self.group_sizes[-1])
+    @cached_property
+    def group_sizes(self) -> tuple[int, ...]:
+        """Networks in a group, ascending."""
+        return read_numbers(self.experiment.n)
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        """Nothing if nothing is trained: what is kept is no plan."""
+        if not self.experiment.train:
+            return {}
+        sizes, n = list(self.sizes), list(self.group_sizes)
+        return {"repeats": self.experiment.repeats, "n_hidden": sizes, "n": n}
+
+    def require_room(self) -> None:
+        if self.experiment.train:  # what is kept takes hardly any
+            super().require_room()
 
     def keys(self) -> list[Group]:
         """Groups that are disjoint at each hidden and group size."""
-        counts = count_groups(self.hidden_sizes, self.group_sizes, self.repeats)
+        counts = count_groups(self.sizes, self.group_sizes, self.experiment.repeats)
         return [Group(*kind, i) for kind, n_groups in counts.items() for i in range(n_groups)]
 
     def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
@@ -161,11 +162,11 @@ class CalibrationPlan(Plan[NetworkJob]):
 
     def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
         """The networks of those groups whose posteriors are not kept."""
-        if not self.train:
+        if not self.experiment.train:
             return []
         needed = self._networks({record.key for record in records[CalibrationRecord]})
         return self._train(
-            one for one in needed if posteriors.read(self._key(one), one.n_hidden) is None
+            one for one in needed if posteriors.read(self.key(*one), one.n_hidden) is None
         )
 
     def _networks(self, recorded: Collection[Any]) -> set[Network]:
@@ -176,17 +177,8 @@ class CalibrationPlan(Plan[NetworkJob]):
         """Jobs that give these; in the nested design one gives all hidden sizes of a number."""
         sizes: dict[tuple[int, ...], list[int]] = {}
         for network in sorted(networks):
-            sizes.setdefault(self._key(network), []).append(network.n_hidden)
-        return [
-            NetworkJob(self.dataset, self.seed, key, tuple(of_key), self.settings, self.resources)
-            for key, of_key in sizes.items()
-        ]
-
-    def _key(self, network: Network) -> tuple[int, ...]:
-        return network_key(self.design, *network, self.n_inputs)
-
-    def problem(self, job: NetworkJob) -> Problem:
-        return Problem.of(load_job_data(self.dataset), job.sizes)
+            sizes.setdefault(self.key(*network), []).append(network.n_hidden)
+        return [self.make_job(key[0], tuple(of_key)) for key, of_key in sizes.items()]
 
     def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
         """Groups that are whole already, then each network and what becomes whole by it."""
@@ -203,28 +195,25 @@ class CalibrationPlan(Plan[NetworkJob]):
             # The largest is kept last: until it is, the network is trained again as large as it was,
             # and its smaller sizes are rounded as they were.
             for n_hidden, of_size in zip(job.sizes, found, strict=True):
-                yield Step(kept=Kept(job.key, n_hidden, of_size), n_done=int(n_hidden == job.sizes[-1]))
+                kept = NetworkPosteriors(job.key, n_hidden, of_size)
+                yield Step(posteriors=kept, n_done=int(n_hidden == job.sizes[-1]))
                 for networks in waiting.values():
                     networks.discard(Network(job.key[0], n_hidden))
             for group in _pop_whole(waiting):
                 yield Step(list(self._measure(group, work.posteriors)), n_done=0)
 
-    @cached_property
-    def _labels(self) -> IntArray:
-        return load_job_data(self.dataset).test.labels
-
     def _measure(self, group: Group, kept: PosteriorStore) -> Iterator[CalibrationRecord]:
         """The group's record, if its posteriors are there."""
         combination = Combination()
         for network in group.networks:
-            member = kept.read(self._key(network), group.n_hidden)
+            member = kept.read(self.key(*network), group.n_hidden)
             if member is None:
                 break
             mean = combination.add(member)
         else:
-            yield measure_group(group, mean, self._labels, self.n_inputs)
+            yield measure_group(group, mean, self.dataset.test.labels, self.data.n_inputs)
             return
-        if self.train:
+        if self.experiment.train:
             first, last = group.networks[0].number, group.networks[-1].number
             raise ElmldaError(
                 f"posteriors of networks {first} to {last} went away while they were needed. "
@@ -285,6 +274,7 @@ class Calibration(NetworkExperiment):
 
     name = "calibration"
     record_types = (CalibrationRecord,)
+    plan_type = CalibrationPlan
 
     fanouts: str | int | Iterable[int] = "1,5,20"
     """Networks of the largest are combined; of others there are single ones."""
@@ -295,22 +285,6 @@ class Calibration(NetworkExperiment):
     train: bool = True
     """Whether networks whose posteriors are not kept are trained; if not, they are left out."""
 
-    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        return read_sizes(self.fanouts, None, spec.data.n_inputs)
-
-    def _require_room(self, spec: RunSpec) -> None:
-        if self.train:  # what is kept takes no room to speak of
-            super()._require_room(spec)
-
-    def extent(self, spec: RunSpec) -> dict[str, Any]:
-        """Nothing if nothing is trained: what is kept is no plan."""
-        if not self.train:
-            return {}
-        sizes, n = list(self.sizes(spec)), list(read_numbers(self.n))
-        return {"repeats": self.repeats, "n_hidden": sizes, "n": n}
-
-    def plan(self, spec: RunSpec) -> CalibrationPlan:
-        return CalibrationPlan(
-            spec.ref, spec.data.n_inputs, self.sizes(spec), read_numbers(self.n), self.repeats,
-            self.seed, self.design, self.settings, spec.resources, self.train,
-        )  # fmt: skip
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_listable(self.repeats, read_numbers(self.n)[-1])

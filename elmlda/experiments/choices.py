@@ -5,14 +5,13 @@ Each combination is a sweep of its own, with the same seed: all of them have the
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from elmlda.errors import ElmldaError
-from elmlda.experiments.options import DataOptions, select
-from elmlda.experiments.study import Part, Study
+from elmlda.experiments.experiment import Plans, Study
+from elmlda.experiments.options import DataOptions, Share, select
 from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.tune import read_values
 
@@ -39,7 +38,7 @@ class Choices(DataOptions, Study):
     priors: str = "uniform"
     precision: str = "mixed"
 
-    def parts(self, folder: Path) -> Generator[Part, Sequence[Any] | None, None]:
+    def plans(self, folder: Path | None, share: Share) -> Plans:
         divisors = read_values(self.divisors)
         if divisors[0] <= 0:
             raise ElmldaError(f"divisor is {divisors[0]:g}: expected a number above zero.")
@@ -48,4 +47,4 @@ class Choices(DataOptions, Study):
             for divisor in divisors:
                 name, scale = name_choice(activation, 1 / divisor), 1 / divisor
                 sweep = Sweep(activation=activation, input_scale=scale, posteriors=False, **options)
-                yield Part(name, sweep, folder / name)
+                yield name, sweep.bind((folder or self.default_folder) / name, share)

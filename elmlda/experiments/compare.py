@@ -7,8 +7,9 @@ fold of every repeat has a network of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,11 +20,9 @@ from elmlda.datasets import Dataset, Table, draw_stratified_folds, require_two_o
 from elmlda.datasets.dataset import STANDARDISED
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
-from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.options import LayerOptions, read_sizes, select
+from elmlda.experiments.experiment import Experiment, Plans, Study
+from elmlda.experiments.options import LayerOptions, Share, read_sizes, select
 from elmlda.experiments.plan import Plan, Step, Work, note_double
-from elmlda.experiments.run_spec import RunSpec
-from elmlda.experiments.study import Part, Study
 from elmlda.networks.cost import Problem
 from elmlda.networks.jobs import load_job_source
 from elmlda.networks.train import Readout, Scored, train_network
@@ -89,37 +88,97 @@ class CompareJob:
     repeat: int
     fold: int
     n_folds: int
-    sizes: Mapping[str, tuple[int, ...]]
-    """Rule -> hidden sizes, ascending; the network has the largest."""
+    sizes_by_rule: Mapping[str, tuple[int, ...]]
+    """Rule -> hidden sizes, ascending."""
     settings: NetworkSettings
     resources: Resources
 
     @property
-    def all_sizes(self) -> tuple[int, ...]:
-        """Of any rule, ascending."""
-        return tuple(sorted({size for sizes in self.sizes.values() for size in sizes}))
+    def sizes(self) -> tuple[int, ...]:
+        """Of any rule, ascending; the network has the largest."""
+        return merge_sizes(self.sizes_by_rule)
 
 
-@dataclass(frozen=True)
-class ComparePlan(Plan[CompareJob]):
-    """What is to be compared on one data set."""
+def merge_sizes(sizes_by_rule: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The sizes of all rules, ascending."""
+    return tuple(sorted({size for sizes in sizes_by_rule.values() for size in sizes}))
 
-    dataset: DatasetRef
-    sizes: Mapping[str, tuple[int, ...]]
-    repeats: int
-    n_folds: int
-    """1 where the set has a split of its own."""
-    seed: int
-    settings: NetworkSettings
-    resources: Resources
+
+class ComparePlan(Plan["CompareOne", CompareJob]):
+    """Every fold of every repeat on one data set, with every rule."""
+
+    varied = frozenset({"ridge"})  # it is the rule's
+
+    @cached_property
+    def n_folds(self) -> int:
+        """1 where the set has a split of its own."""
+        return 1 if isinstance(self.data, Dataset) else self.experiment.folds
+
+    @cached_property
+    def wanted_sizes(self) -> tuple[int, ...]:
+        """Hidden sizes that are asked for, whether or not a rule can have them."""
+        return read_sizes(self.experiment.fanouts, self.experiment.hidden, self.data.n_inputs)
+
+    @cached_property
+    def sizes_by_rule(self) -> dict[str, tuple[int, ...]]:
+        """Rule -> hidden sizes that it can have; rules without any are left out."""
+        rules = tuple(self.experiment.rules)
+        chosen = choose_sizes(self.data, self.wanted_sizes, self.n_folds, rules)
+        return {rule: some for rule, some in chosen.items() if some}
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return merge_sizes(self.sizes_by_rule)
+
+    @property
+    def chooses_ridge(self) -> bool:
+        return "gcv" in tuple(self.experiment.rules)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        inputs = {"inputs": STANDARDISED} if self.data.is_standardised else {}
+        return {**super().identity, **inputs}
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        return {"folds": self.n_folds}
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        rules = sorted(self.sizes_by_rule)
+        return {"repeats": self.experiment.repeats, "n_hidden": list(self.sizes), "rules": rules}
+
+    @property
+    def extra_bytes(self) -> int:
+        """Copies of the parts that a table is divided into, standardised."""
+        data = self.data
+        return 8 * data.n_samples * data.n_inputs if isinstance(data, Table) else 0
+
+    def problem(self, sizes: tuple[int, ...]) -> Problem:
+        data, n_train = self.data, smallest_training_part(self.data, self.n_folds)
+        n_test = len(data.test.labels) if isinstance(data, Dataset) else data.n_samples - n_train
+        return Problem(n_train, n_test, data.n_inputs, data.n_classes, sizes)
+
+    def check(self) -> None:
+        data, n_folds = self.data, self.n_folds
+        if isinstance(data, Table) and n_folds > data.n_samples:
+            fact = f"{data.name}: {data.n_samples} samples, fewer than {n_folds} folds."
+            raise ElmldaError(fact, "Use {folds}.", folds=data.n_samples)
+        if not self.sizes_by_rule:
+            raise ElmldaError(
+                f"{data.name}: {smallest_training_part(data, n_folds):,} training samples, "
+                f"{self.wanted_sizes[0]:,} hidden units or more. Without a ridge LDA needs fewer:",
+                "use {rule}.",
+                rule="gcv",
+            )
+        InputSpace(data.n_inputs, data.image_shape).require(self.settings)
 
     def keys(self) -> list[tuple[int, int, int, str]]:
-        """Of every record that the plan asks for."""
         return [
             (repeat, fold, size, rule)
-            for repeat in range(self.repeats)
+            for repeat in range(self.experiment.repeats)
             for fold in range(self.n_folds)
-            for rule, sizes in self.sizes.items()
+            for rule, sizes in self.sizes_by_rule.items()
             for size in sizes
         ]
 
@@ -128,14 +187,11 @@ class ComparePlan(Plan[CompareJob]):
         places = dict.fromkeys(key[:2] for key in self.keys() if key not in recorded)
         return [
             CompareJob(
-                self.dataset, self.seed, repeat, fold, self.n_folds, self.sizes, self.settings,
-                self.resources,
+                self.ref, self.experiment.seed, repeat, fold, self.n_folds, self.sizes_by_rule,
+                self.settings, self.resources,
             )
             for repeat, fold in places
         ]  # fmt: skip
-
-    def problem(self, job: CompareJob) -> Problem:
-        return measure_problem(load_job_source(self.dataset), self.n_folds, job.all_sizes)
 
     def steps(self, work: Work[CompareJob]) -> Iterator[Step]:
         for job, records in execute(run_job, work.jobs, work.backend):
@@ -157,18 +213,11 @@ def smallest_training_part(source: Dataset | Table, n_folds: int) -> int:
     return source.n_samples - -(-source.n_samples // n_folds)
 
 
-def measure_problem(source: Dataset | Table, n_folds: int, sizes: tuple[int, ...]) -> Problem:
-    """What a network of these sizes costs."""
-    n_train = smallest_training_part(source, n_folds)
-    n_test = len(source.test.labels) if isinstance(source, Dataset) else source.n_samples - n_train
-    return Problem(n_train, n_test, source.n_inputs, source.n_classes, sizes)
-
-
 def run_job(job: CompareJob) -> list[CompareRecord]:
     """Train and test the job's network, in this process."""
     dataset = divide(load_job_source(job.dataset), job.seed, job.repeat, job.fold, job.n_folds)
     rules, readouts = [], []
-    for rule, sizes in job.sizes.items():
+    for rule, sizes in job.sizes_by_rule.items():
         # One ridge serves all sizes, but GCV's choice is each size's own.
         wanted = [Readout(sizes, 0.0)] if rule == "none" else [Readout((n,), None) for n in sizes]
         readouts += wanted
@@ -241,81 +290,15 @@ class CompareOne(CompareOptions, Experiment):
 
     name = "compare"
     record_types = (CompareRecord,)
-    varied = frozenset({"ridge"})  # it is the rule's
-
-    @property
-    def chooses_ridge(self) -> bool:  # type: ignore[override]
-        return "gcv" in tuple(self.rules)
-
-    def own_identity(self) -> dict[str, Any]:
-        return {}
-
-    def identity(self, spec: RunSpec) -> dict[str, Any]:
-        inputs = {"inputs": STANDARDISED} if spec.data.is_standardised else {}
-        return {**super().identity(spec), **inputs}
+    plan_type = ComparePlan
+    job_loader = staticmethod(load_job_source)
+    design = None
 
     def load(self, ref: DatasetRef) -> Dataset | Table:
-        source = load_job_source(ref)
+        source = super().load(ref)
         if isinstance(source, Table):
             require_two_of_each(source)
         return source
-
-    @property
-    def job_loader(self) -> Any:
-        return load_job_source
-
-    def default_folder(self, data: Dataset | Table) -> Path:
-        return Path("results") / "compare" / data.name
-
-    def count_folds(self, source: Dataset | Table) -> int:
-        """1 where the set has a split of its own."""
-        return 1 if isinstance(source, Dataset) else self.folds
-
-    def sizes_by_rule(self, source: Dataset | Table) -> dict[str, tuple[int, ...]]:
-        """Rule -> hidden sizes that it can have; rules without any are left out."""
-        sizes = read_sizes(self.fanouts, self.hidden, source.n_inputs)
-        chosen = choose_sizes(source, sizes, self.count_folds(source), tuple(self.rules))
-        return {rule: some for rule, some in chosen.items() if some}
-
-    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        return tuple(sorted({n for some in self.sizes_by_rule(spec.data).values() for n in some}))
-
-    def check(self, spec: RunSpec) -> None:
-        source = spec.data
-        n_folds = self.count_folds(source)
-        if isinstance(source, Table) and n_folds > source.n_samples:
-            fact = f"{source.name}: {source.n_samples} samples, fewer than {n_folds} folds."
-            raise ElmldaError(fact, "Use {folds}.", folds=source.n_samples)
-        if not self.sizes_by_rule(source):
-            smallest = read_sizes(self.fanouts, self.hidden, source.n_inputs)[0]
-            raise ElmldaError(
-                f"{source.name}: {smallest_training_part(source, n_folds):,} training samples, "
-                f"{smallest:,} hidden units or more. Without a ridge LDA needs fewer:",
-                "use {rule}.",
-                rule="gcv",
-            )
-        InputSpace(source.n_inputs, source.image_shape).require(self.settings)
-
-    def problem(self, spec: RunSpec, sizes: tuple[int, ...]) -> Problem:
-        return measure_problem(spec.data, self.count_folds(spec.data), sizes)
-
-    def extra_bytes(self, spec: RunSpec) -> int:
-        """Copies of the parts that a table is divided into, standardised."""
-        source = spec.data
-        return 8 * source.n_samples * source.n_inputs if isinstance(source, Table) else 0
-
-    def fixed(self, spec: RunSpec) -> dict[str, Any]:
-        return {"folds": self.count_folds(spec.data)}
-
-    def extent(self, spec: RunSpec) -> dict[str, Any]:
-        rules = sorted(self.sizes_by_rule(spec.data))
-        return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec)), "rules": rules}
-
-    def plan(self, spec: RunSpec) -> ComparePlan:
-        return ComparePlan(
-            spec.ref, self.sizes_by_rule(spec.data), self.repeats, self.count_folds(spec.data),
-            self.seed, self.settings, spec.resources,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,18 +310,14 @@ class Compare(CompareOptions, Study):
 
     datasets: str | Iterable[str] = ("iris", "wine", "abalone", "satimage")
 
-    def parts(self, folder: Path) -> Generator[Part, Sequence[Any] | None, None]:
+    def plans(self, folder: Path | None, share: Share) -> Plans:
         words = [self.datasets] if isinstance(self.datasets, str) else self.datasets
         names = dict.fromkeys(name for word in words for name in word.split(",") if name)
         if not names:
             raise ElmldaError("no data set named: see elmlda data list.")
         if self.data_dir and len(names) > 1:
-            raise ElmldaError(
-                f"{len(names)} data sets are named.",
-                "{data_dir} is for one {dataset}.",
-                data_dir=None,
-                dataset=None,
-            )
+            advice = "{data_dir} is for one {dataset}."
+            raise ElmldaError(f"{len(names)} data sets are named.", advice, data_dir=None, dataset=None)
         for name in names:
-            one = CompareOne(dataset=name, **select(self, CompareOptions))
-            yield Part(name, one, None, folder)
+            plan = CompareOne(dataset=name, **select(self, CompareOptions)).bind(None, share)
+            yield name, replace(plan, folder=(folder or self.default_folder) / plan.data.name)

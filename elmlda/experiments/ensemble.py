@@ -14,23 +14,15 @@ from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment, require_listable
+from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan, require_listable
 from elmlda.experiments.options import read_sizes
 from elmlda.experiments.pairs import PairRecord, networks_of, whole_pairs
-from elmlda.experiments.plan import Kept, Plan, Records, Step, Work
-from elmlda.experiments.run_spec import RunSpec
-from elmlda.networks.cost import Problem
-from elmlda.networks.jobs import load_job_data, run_job
+from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work
+from elmlda.networks.jobs import run_job
+from elmlda.networks.steps import resolve_priors
 from elmlda.runs.plausible import require_plausible
 from elmlda.runs.posteriors import PosteriorStore
-from elmlda.settings import (
-    COMBINATIONS,
-    DatasetRef,
-    NetworkJob,
-    NetworkSettings,
-    Resources,
-    network_key,
-)
+from elmlda.settings import COMBINATIONS, NetworkJob
 
 
 @dataclass(frozen=True)
@@ -94,48 +86,42 @@ class MistakeRecord:
         return self.repeat, self.size, self.combine, self.sample
 
 
-@dataclass(frozen=True)
-class EnsemblePlan(Plan[NetworkJob]):
-    """What an ensemble experiment is to compute: member i of repeat r is network r·n + i."""
+class EnsemblePlan(NetworkPlan["Ensemble", NetworkJob]):
+    """Ensembles of networks: member i of repeat r is network r·n + i of the run."""
 
-    dataset: DatasetRef
-    n_inputs: int
-    n_hidden: int
-    n_members: int
-    repeats: int
-    combine: tuple[str, ...]
-    seed: int
-    design: str
-    settings: NetworkSettings
-    resources: Resources
-    priors: FloatArray | None = None
-    """Of the classes, which some schemes use."""
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return read_sizes(self.experiment.fanout, self.experiment.hidden, self.data.n_inputs)
+
+    @property
+    def n_hidden(self) -> int:
+        return self.sizes[0]
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        return {"n": self.experiment.n, "n_hidden": self.n_hidden}
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        return {"repeats": self.experiment.repeats, "combine": list(self.experiment.schemes)}
 
     def keys(self) -> list[tuple[int, int, str]]:
         return [
             (repeat, size, scheme)
-            for repeat in range(self.repeats)
-            for size in range(1, self.n_members + 1)
-            for scheme in self.combine
+            for repeat in range(self.experiment.repeats)
+            for size in range(1, self.experiment.n + 1)
+            for scheme in self.experiment.schemes
         ]
-
-    def job(self, index: int) -> NetworkJob:
-        """Network `index` of the run."""
-        key = network_key(self.design, index, self.n_hidden, self.n_inputs)
-        return NetworkJob(self.dataset, self.seed, key, (self.n_hidden,), self.settings, self.resources)
 
     def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
         """The networks of the repeats that are not recorded, their posteriors kept or not."""
         repeats = dict.fromkeys(key[0] for key in self.keys() if key not in recorded)
         return [job for repeat in repeats for job in self.members(repeat)]
 
-    def problem(self, job: NetworkJob) -> Problem:
-        return Problem.of(load_job_data(self.dataset), job.sizes)
-
     def members(self, repeat: int) -> list[NetworkJob]:
         """The networks of one repeat."""
-        first = repeat * self.n_members
-        return [self.job(index) for index in range(first, first + self.n_members)]
+        n = self.experiment.n
+        return [self.make_job(index, self.sizes) for index in range(repeat * n, repeat * n + n)]
 
     def open_repeats(
         self, errors: Iterable[EnsembleRecord], mistakes: Iterable[MistakeRecord]
@@ -144,16 +130,17 @@ class EnsemblePlan(Plan[NetworkJob]):
         counts = {record.key: record.errors for record in errors}
         found = Counter(record.key[:-1] for record in mistakes)
         lacking = {key[0] for key in self.keys() if key not in counts}
-        whole = [key for key in self.keys() if key[1] == self.n_members]
+        whole = [key for key in self.keys() if key[1] == self.experiment.n]
         lacking |= {key[0] for key in whole if found[key] != counts.get(key)}
         return sorted(lacking)
 
-    def keep(self, records: Records) -> Records:
+    def drop_incomplete(self, records: Records) -> Records:
         """All but the mistakes of a repeat that was cut off, which are found again."""
         mistakes = records[MistakeRecord]
         repeats = self.open_repeats(records[EnsembleRecord], mistakes)
-        kept = [m for m in mistakes if m.repeat not in repeats or m.combine not in self.combine]
-        return {**records, MistakeRecord: kept}
+        schemes = self.experiment.schemes
+        whole = [m for m in mistakes if m.repeat not in repeats or m.combine not in schemes]
+        return {**records, MistakeRecord: whole}
 
     def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
         """The members of open repeats whose posteriors are not kept."""
@@ -161,8 +148,18 @@ class EnsemblePlan(Plan[NetworkJob]):
         members = (job for repeat in repeats for job in self.members(repeat))
         return [job for job in members if posteriors.read(job.key, self.n_hidden) is None]
 
+    def advise(self) -> ElmldaError | None:
+        """Which fan-out would use what a sweep has kept, if that is another one."""
+        counts = Counter(size // self.data.n_inputs for size in self.posteriors.list_sizes())
+        counts.pop(self.experiment.fanout, None)
+        if not counts:
+            return None
+        kept = " and ".join(f"{n:,} networks of fan-out {f}" for f, n in sorted(counts.items()))
+        fact = f"Posteriors of {kept} are there, none of fan-out {self.experiment.fanout}."
+        return ElmldaError(fact, "Use {fanout} to combine those.", fanout=max(counts))
+
     def count_jobs(self) -> int:
-        return self.repeats * self.n_members
+        return self.experiment.repeats * self.experiment.n
 
     def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
         """Pairs and repeats that are whole already, then each network and what becomes whole by it."""
@@ -178,7 +175,7 @@ class EnsemblePlan(Plan[NetworkJob]):
             yield Step(self._combine(repeat, kept), n_done=0)
         repeat_of = {key: repeat for repeat, keys in waiting.items() for key in keys}
         for job, result in execute(run_job, work.jobs, work.backend):
-            yield Step(kept=Kept(job.key, self.n_hidden, result.posteriors))
+            yield Step(posteriors=NetworkPosteriors(job.key, self.n_hidden, result.posteriors))
             repeat, pair = repeat_of[job.key], job.key[0] // 2
             there.add(job.key[0])
             if there.issuperset(networks_of(pair)) and pair not in recorded:
@@ -187,15 +184,13 @@ class EnsemblePlan(Plan[NetworkJob]):
             if not waiting[repeat]:
                 yield Step(self._combine(repeat, kept), n_done=0)
 
-    @cached_property
-    def _labels(self) -> IntArray:
-        return load_job_data(self.dataset).test.labels
-
     def _combine(self, repeat: int, kept: PosteriorStore) -> Sequence[EnsembleRecord | MistakeRecord]:
         """Every ensemble size and scheme of one repeat, from one pass over its members."""
-        labels = self._labels
+        labels = self.dataset.test.labels
+        counts = self.dataset.train.count_classes(self.data.n_classes)
+        priors = resolve_priors(self.settings.priors, counts)
         records: list[EnsembleRecord | MistakeRecord] = []
-        combinations = {scheme: Combination(scheme, self.priors) for scheme in self.combine}
+        combinations = {scheme: Combination(scheme, priors) for scheme in self.experiment.schemes}
         for size, job in enumerate(self.members(repeat), start=1):
             member = kept.read(job.key, self.n_hidden)
             if member is None:
@@ -207,15 +202,17 @@ class EnsemblePlan(Plan[NetworkJob]):
                 combined = combination.add(member)
                 errors = int(count_errors(combined, labels))
                 records.append(EnsembleRecord(repeat, size, scheme, errors, len(labels)))
-                if size == self.n_members:
+                if size == self.experiment.n:
                     records += _find_mistakes(repeat, size, scheme, combined, labels)
         return records
 
     def _combine_pairs(self, pairs: Iterable[int], kept: PosteriorStore) -> Iterator[PairRecord]:
         """The pairs whose posteriors can be read; others are left out."""
-        labels = self._labels
+        labels = self.dataset.test.labels
         for pair in pairs:
-            both = [kept.read(self.job(index).key, self.n_hidden) for index in networks_of(pair)]
+            both = [
+                kept.read(self.key(index, self.n_hidden), self.n_hidden) for index in networks_of(pair)
+            ]
             members = [posteriors for posteriors in both if posteriors is not None]
             if len(members) == 2:
                 mean = combine_posteriors(np.stack(members))[-1]
@@ -241,6 +238,7 @@ class Ensemble(NetworkExperiment):
 
     name = "ensemble"
     record_types = (EnsembleRecord, MistakeRecord, PairRecord)
+    plan_type = EnsemblePlan
 
     n: int = 20
     """Networks in the largest ensemble; all sizes up to it are evaluated."""
@@ -259,18 +257,3 @@ class Ensemble(NetworkExperiment):
     def schemes(self) -> tuple[str, ...]:
         """The ways of combining, in order."""
         return tuple(sorted({self.combine} if isinstance(self.combine, str) else set(self.combine)))
-
-    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        return read_sizes(self.fanout, self.hidden, spec.data.n_inputs)
-
-    def fixed(self, spec: RunSpec) -> dict[str, Any]:
-        return {"n": self.n, "n_hidden": self.sizes(spec)[0]}
-
-    def extent(self, spec: RunSpec) -> dict[str, Any]:
-        return {"repeats": self.repeats, "combine": list(self.schemes)}
-
-    def plan(self, spec: RunSpec) -> EnsemblePlan:
-        return EnsemblePlan(
-            spec.ref, spec.data.n_inputs, self.sizes(spec)[0], self.n, self.repeats, self.schemes,
-            self.seed, self.design, self.settings, spec.resources, self.resolve_priors(spec),
-        )  # fmt: skip

@@ -1,38 +1,21 @@
-"""The frame of every experiment: a plan says what to compute, the frame does all the rest.
-
-It refuses a folder of another configuration, locks it, repairs and reads what is recorded, has what
-is missing computed, writes each step before the next, sorts, and tells what a dry run would do.
-"""
+"""Experiments and studies: the options they have, and how they are run from Python."""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from elmlda.execute.local import Backend, Local
-from elmlda.experiments.options import DataOptions, UnitOptions, spell_call
-from elmlda.experiments.outlook import Outlook, estimate_seconds
-from elmlda.experiments.plan import Plan, Records, Step, Work
+from elmlda.datasets import find_info
+from elmlda.experiments.conduct import conduct, look_ahead
+from elmlda.experiments.options import DataOptions, Share, UnitOptions, spell_call
+from elmlda.experiments.outlook import Outlook
+from elmlda.experiments.plan import Plan
 from elmlda.experiments.progress import OpenProgress, choose_progress
-from elmlda.experiments.run_spec import RunSpec, Share, find_anywhere
-from elmlda.machine import describe_machine
-from elmlda.networks.cost import (
-    Problem,
-    predict_peak_bytes,
-    predict_ridge_bytes,
-    predict_total_bytes,
-    predict_waiting_bytes,
-)
 from elmlda.networks.jobs import load_job_data
-from elmlda.networks.memory import require_room
-from elmlda.networks.steps import HIDDEN_DTYPES, find_multiplier
-from elmlda.runs.manifest import Entry, merge_entry
-from elmlda.runs.posteriors import PosteriorStore
-from elmlda.runs.records import RecordFile, open_records, unique
-from elmlda.runs.run import Run
 from elmlda.settings import DEFAULT_CHUNK, DatasetRef
 
 if TYPE_CHECKING:
@@ -40,17 +23,28 @@ if TYPE_CHECKING:
 
     from elmlda.datasets import Dataset, Table
 
+AnyPlan: TypeAlias = Plan[Any, Any]
+Plans: TypeAlias = Generator[tuple[str, AnyPlan], Sequence[Any] | None, None]
+"""Titles and plans in their order; it is sent the records of each, or None while they are missing."""
 
-@dataclass(frozen=True, kw_only=True)
-class Experiment(DataOptions, UnitOptions, ABC):
-    """What is to be computed, by the words of the command line; `run` computes it."""
 
-    name: ClassVar[str]
-    record_types: ClassVar[tuple[type[Any], ...]]
-    """The main type first: its records are written last, so that they vouch for the others."""
+class GapsWarning(UserWarning):
+    """Some of the records that were asked for cannot be computed."""
 
-    def __post_init__(self) -> None:
-        _ = self.settings  # which refuses what no network can have
+
+class Runnable(ABC):
+    """An experiment, or a study of several: its fields are named like the command's options."""
+
+    part_column: ClassVar[str | None] = None
+    """Column of the table that tells which of several experiments a record belongs to."""
+
+    @abstractmethod
+    def plans(self, folder: Path | None, share: Share) -> Plans:
+        """The plans in their order; a dry run ends where the next depends on missing records."""
+
+    @abstractmethod
+    def outlook(self, folder: str | Path | None = None, **share: Any) -> Outlook | list[Outlook]:
+        """What `run` would do and take; nothing is written. `share` is as for `run`."""
 
     def run(
         self,
@@ -62,221 +56,126 @@ class Experiment(DataOptions, UnitOptions, ABC):
         cluster: str | None = None,
         progress: bool | OpenProgress = False,
     ) -> pd.DataFrame:
-        """Compute what the folder lacks, and return all records that this experiment asks for.
+        """Compute what the folder lacks, and return all records that are asked for.
 
         Parameters
         ----------
-        folder : where a run that is there goes on; default results/<data set>
-        jobs : networks side by side, each in a process
-        threads : BLAS threads of each network; default: the cores, shared
-        chunk : samples whose hidden outputs are held at a time
-        cluster : a Dask scheduler's address or file, whose workers train the networks instead
+        folder : where the run is or will be; default as for the command
+        jobs : networks to train at the same time, each in its own process
+        threads : BLAS threads of each network; default: the cores, divided by `jobs`
+        chunk : samples whose hidden outputs are in memory at a time
+        cluster : address or file of a Dask scheduler whose workers train the networks instead
         progress : whether to show a bar on stderr
         """
-        spec = self.bind(folder, Share(jobs, threads, chunk, cluster))
-        command = spell_call(self, spec.folder, spec.share)
-        records = self.conduct(spec, choose_progress(progress), command)
-        return as_table(self.record_types[0], records)
+        import pandas as pd
 
-    def outlook(
+        share, bar, tables = Share(jobs, threads, chunk, cluster), choose_progress(progress), []
+        command = spell_call(self, folder, share)
+
+        def conduct_plan(title: str, plan: AnyPlan) -> Sequence[Any]:
+            outcome = conduct(plan, bar, command)
+            if outcome.gaps:
+                warnings.warn(str(outcome.gaps), GapsWarning, stacklevel=4)
+            table = as_table(plan.experiment.record_types[0], outcome.records)
+            if self.part_column:
+                table.insert(0, self.part_column, title)
+            tables.append(table)
+            return outcome.records
+
+        self.for_each_plan(folder, share, conduct_plan)
+        return pd.concat(tables, ignore_index=True)
+
+    def for_each_plan(
         self,
-        folder: str | Path | None = None,
-        *,
-        jobs: int = 1,
-        threads: int | None = None,
-        chunk: int = DEFAULT_CHUNK,
-        cluster: str | None = None,
-    ) -> Outlook:
-        """What `run` would do and take; nothing is written."""
-        return self.look_ahead(self.bind(folder, Share(jobs, threads, chunk, cluster)))
+        folder: str | Path | None,
+        share: Share,
+        do: Callable[[str, AnyPlan], Sequence[Any] | None],
+    ) -> None:
+        """Call `do` with the title and plan of each experiment; it returns their records."""
+        plans = self.plans(Path(folder) if folder else None, share)
+        found = None
+        while True:
+            try:
+                title, plan = plans.send(found)
+            except StopIteration:
+                return
+            found = do(title, plan)
 
-    # What an experiment says of itself
+    def _look_ahead(self, folder: str | Path | None, share: Share) -> list[Outlook]:
+        outlooks = []
 
-    @abstractmethod
-    def plan(self, spec: RunSpec) -> Plan[Any]:
-        """What to compute on these data."""
+        def look(_: str, plan: AnyPlan) -> Sequence[Any] | None:
+            outlook, outcome = look_ahead(plan)
+            outlooks.append(outlook)
+            return None if outlook.missing else outcome.records
 
-    @abstractmethod
-    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        """Hidden sizes that networks have, ascending."""
+        self.for_each_plan(folder, share, look)
+        return outlooks
 
-    @abstractmethod
-    def extent(self, spec: RunSpec) -> dict[str, Any]:
-        """What may grow when a run goes on, for the manifest."""
 
-    def fixed(self, spec: RunSpec) -> dict[str, Any]:
-        """The experiment's own settings that may not change when a run goes on."""
-        return {}
+@dataclass(frozen=True, kw_only=True)
+class Study(Runnable):
+    """Several experiments that belong together, each with a run of its own."""
 
-    def identity(self, spec: RunSpec) -> dict[str, Any]:
-        """What makes the run's networks what they are, for the manifest."""
-        settings = self.settings
-        return {
-            "dataset": spec.data.name,
-            "sha256": spec.data.checksums,
-            **self.own_identity(),
-            "seed": self.seed,
-            **{key: value for key, value in settings.identity().items() if key not in self.varied},
-            "input_scale": settings.input_scale or spec.data.input_scale,
-            **spec.data.preparation,
-        }
+    default_folder: ClassVar[Path]
+    part_column = "part"
 
-    varied: ClassVar[frozenset[str]] = frozenset()
-    """Settings that are not the same for all networks of the run."""
+    def outlook(self, folder: str | Path | None = None, **share: Any) -> list[Outlook]:
+        return self._look_ahead(folder, Share(**share))
 
-    def own_identity(self) -> dict[str, Any]:
-        """What the identity has beside settings."""
-        return {"design": "nested"}
 
-    def shown_design(self) -> str:
-        """How networks of several sizes belong together, for the outlook."""
-        return str(self.own_identity().get("design", "nested"))
+@dataclass(frozen=True, kw_only=True)
+class Experiment(DataOptions, UnitOptions, Runnable):
+    """One experiment on one data set."""
+
+    name: ClassVar[str]
+    record_types: ClassVar[tuple[type[Any], ...]]
+    """The main type first: its records are written last, so that they vouch for the others."""
+    plan_type: ClassVar[type[AnyPlan]]
+    job_loader: ClassVar[Any] = staticmethod(load_job_data)
+    """How jobs load their data; workers of a cluster are checked by it."""
+
+    @property
+    def design(self) -> str | None:
+        """Whether networks of several sizes are nested or independent; None: not for the manifest."""
+        return "nested"
+
+    def __post_init__(self) -> None:
+        _ = self.settings  # which refuses what no network can have
 
     def load(self, ref: DatasetRef) -> Dataset | Table:
         """The data, kept for the jobs of this process: one copy for both."""
-        return load_job_data(ref)
-
-    job_loader: ClassVar[Any] = staticmethod(load_job_data)
-    """How jobs load their data; workers of a cluster are checked by it."""
+        loaded: Dataset | Table = self.job_loader(ref)
+        return loaded
 
     def default_folder(self, data: Dataset | Table) -> Path:
         return Path("results") / data.name
 
-    def check(self, spec: RunSpec) -> None:
-        """Refuse, before anything is computed, what would fail hours later."""
-
-    def problem(self, spec: RunSpec, sizes: tuple[int, ...]) -> Problem:
-        """What a network of these sizes costs."""
-        return Problem.of(spec.dataset, sizes)
-
-    def extra_bytes(self, spec: RunSpec) -> int:
-        """Memory that a network's data take beside the run's."""
-        return 0
-
-    chooses_ridge: ClassVar[bool] = False
-    n_blocks = 1
-
-    # What the frame does for all
-
-    def bind(self, folder: str | Path | None, share: Share) -> RunSpec:
-        """Load the data, and refuse what cannot be."""
+    def bind(self, folder: str | Path | None, share: Share) -> AnyPlan:
+        """Load the data, and refuse what cannot be computed."""
         ref = find_anywhere(self.dataset_ref) if share.cluster else self.dataset_ref
         data = self.load(ref)
         ref = ref.expecting(data.checksums)
-        spec = RunSpec(data, ref, Path(folder) if folder else self.default_folder(data), share)
-        self.check(spec)
+        folder = Path(folder) if folder else self.default_folder(data)
+        plan = self.plan_type(self, data, ref, folder, share)
+        plan.check()
         if not share.cluster:
-            self._require_room(spec)
-        return spec
+            plan.require_room()
+        return plan
 
-    def conduct(self, spec: RunSpec, progress: OpenProgress, command: str) -> list[Any]:
-        """Compute what is missing; the main records that the plan asks for, in order.
+    def plans(self, folder: Path | None, share: Share) -> Plans:
+        yield "", self.bind(folder, share)
 
-        The command, as the user gave it, is for the manifest.
-        """
-        plan = self.plan(spec)
-        multiplier = find_multiplier(self.settings.precision)
-        machine = describe_machine() | ({"bfloat16": multiplier.library} if multiplier else {})
-        entry = replace(self._entry(spec), machine=machine, command=command)
-        with Run(spec.folder, entry) as run:
-            files = {kind: run.records(kind) for kind in self.record_types}
-            records = plan.keep({kind: _read(file) for kind, file in files.items()})
-            for kind, file in files.items():
-                file.replace(records[kind])
-            posteriors = self._posteriors(spec)
-            missing, n_all = plan.missing(records, posteriors), plan.count_jobs()
-            with progress(n_all, n_all - len(missing)) as bar:
-                steps = plan.steps(Work(missing, records, posteriors, self._backend(spec)))
-                _write_steps(steps, files, records, posteriors, bar)
-            for file in files.values():
-                file.sort(key=lambda record: record.key)
-        return self.read(spec)
-
-    def read(self, spec: RunSpec) -> list[Any]:
-        """The main records that the plan asks for, as far as they are there."""
-        main, wanted = self.record_types[0], set(self.plan(spec).keys())
-        manifest = merge_entry(spec.folder, self._entry(spec))
-        records = open_records(spec.folder, manifest, main).read()
-        return [record for record in records if record.key in wanted]
-
-    def look_ahead(self, spec: RunSpec) -> Outlook:
-        """What `conduct` would do and take."""
-        plan, manifest = self.plan(spec), merge_entry(spec.folder, self._entry(spec))
-        records = {kind: open_records(spec.folder, manifest, kind).read() for kind in self.record_types}
-        missing = plan.missing(plan.keep(records), self._posteriors(spec))
-        recorded = {record.key for record in records[self.record_types[0]]}
-        seconds, speed = estimate_seconds(map(plan.problem, missing), self.settings.precision)
-        return Outlook(
-            spec,
-            self.shown_design(),
-            n_recorded=len(recorded & set(plan.keys())),
-            n_networks=len(missing),
-            peak_bytes=self.peak_bytes(spec, self.sizes(spec)) if missing else 0,
-            seconds=seconds,
-            speed=speed,
-            multiplier=None if spec.share.cluster else find_multiplier(self.settings.precision),
-        )
-
-    def peak_bytes(self, spec: RunSpec, sizes: tuple[int, ...]) -> int:
-        """Memory that the run takes at its peak: all its processes together, or one worker."""
-        problem, inputs = self.problem(spec, sizes), spec.input_bytes + self.extra_bytes(spec)
-        precision = "double" if problem.in_double else self.settings.precision
-        itemsize = HIDDEN_DTYPES[precision]().itemsize
-        one = predict_peak_bytes(problem, spec.share.chunk, itemsize, inputs)
-        if self.chooses_ridge:
-            one = max(one, predict_ridge_bytes(problem, itemsize, inputs))
-        waiting = predict_waiting_bytes(self.n_blocks, itemsize, sizes[-1])
-        return predict_total_bytes(one, spec.input_bytes, spec.share.jobs) + waiting
-
-    def _require_room(self, spec: RunSpec) -> None:
-        sizes = self.sizes(spec)
-
-        def peak_bytes(n_hidden: int, chunk: int, jobs: int) -> int:
-            up_to = (*(size for size in sizes if size < n_hidden), n_hidden)
-            return self.peak_bytes(spec.with_share(chunk=chunk, jobs=jobs), up_to)
-
-        share = spec.share
-        require_room(sizes[-1], spec.data.n_inputs, share.chunk, share.jobs, peak_bytes)
-
-    def _entry(self, spec: RunSpec) -> Entry:
-        return Entry(self.name, self.identity(spec), self.fixed(spec), self.extent(spec))
-
-    def _posteriors(self, spec: RunSpec) -> PosteriorStore:
-        return PosteriorStore(spec.folder, self.identity(spec), spec.posteriors_shape)
-
-    def _backend(self, spec: RunSpec) -> Backend:
-        if not spec.share.cluster:
-            return Local(spec.share.jobs)
-        from elmlda.execute.cluster import Cluster
-
-        needed = self.peak_bytes(spec, self.sizes(spec))
-        return Cluster(spec.share.cluster, spec.ref, self.job_loader, needed)
+    def outlook(self, folder: str | Path | None = None, **share: Any) -> Outlook:
+        return self._look_ahead(folder, Share(**share))[0]
 
 
-def _read(file: RecordFile[Any]) -> list[Any]:
-    return list(unique(file.read(), lambda record: record.key, file.path).values())
-
-
-def _write_steps(
-    steps: Iterator[Step],
-    files: dict[type[Any], RecordFile[Any]],
-    records: Records,
-    posteriors: PosteriorStore,
-    bar: Any,
-) -> None:
-    """Have each step on disk before the next is computed; the main records last."""
-    known = {kind: {record.key for record in found} for kind, found in records.items()}
-    notes: set[str] = set()
-    for step in steps:
-        if step.kept:
-            posteriors.write(step.kept.key, step.kept.n_hidden, step.kept.posteriors)
-        for kind in reversed(files):
-            of_kind = [record for record in step.records if type(record) is kind]
-            files[kind].append([record for record in of_kind if record.key not in known[kind]])
-        bar.update(step.n_done)
-        if step.note and not notes:
-            notes.add(step.note)
-            bar.write(step.note)
+def find_anywhere(ref: DatasetRef) -> DatasetRef:
+    """The same data for a process in another folder."""
+    name = ref.name
+    if ref.data_dir is None and name and find_info(name) is None:
+        name = str(Path(name).expanduser().absolute())
+    return replace(ref, name=name, data_dir=ref.data_dir and ref.data_dir.absolute())
 
 
 def as_table(kind: type[Any], records: Sequence[Any]) -> pd.DataFrame:

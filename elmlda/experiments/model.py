@@ -11,9 +11,8 @@ import numpy as np
 from elmlda.datasets import Dataset
 from elmlda.execute.local import Local, execute
 from elmlda.experiments.network_experiment import require_possible
-from elmlda.experiments.options import DataOptions, LayerOptions, read_sizes
-from elmlda.experiments.progress import OpenProgress
-from elmlda.experiments.run_spec import Share
+from elmlda.experiments.options import DataOptions, LayerOptions, Share, read_sizes
+from elmlda.experiments.progress import Progress
 from elmlda.networks.cost import (
     Problem,
     predict_peak_bytes,
@@ -73,13 +72,12 @@ class TrainModel(DataOptions, LayerOptions):
             lambda n_hidden, chunk, jobs: self._peak_bytes(dataset, n_hidden, chunk, jobs),
         )
 
-    def train(self, dataset: Dataset, share: Share, progress: OpenProgress) -> Model:
+    def train(self, dataset: Dataset, share: Share, bar: Progress) -> Model:
         """Train every network."""
         jobs, networks = self._jobs(dataset, share), {}
-        with progress(len(jobs), 0) as bar:
-            for job, network in execute(run_training, jobs, Local(share.jobs)):
-                networks[job.recipe.seed.spawn_key] = network
-                bar.update()
+        for job, network in execute(run_training, jobs, Local(share.jobs)):
+            networks[job.recipe.seed.spawn_key] = network
+            bar.update()
         names = None if dataset.feature_names is None else np.array(dataset.feature_names, object)
         return Model(
             tuple(networks[job.recipe.seed.spawn_key] for job in jobs),

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from elmlda.core.arrays import FloatArray
 from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaError
 from elmlda.experiments.experiment import Experiment
 from elmlda.experiments.options import LayerOptions
-from elmlda.experiments.run_spec import RunSpec
+from elmlda.experiments.plan import AnyExperiment, Job, Plan
 from elmlda.networks.steps import resolve_priors
-from elmlda.settings import NetworkSettings
+from elmlda.settings import NetworkJob, NetworkSettings, network_key
 
 MOST_NETWORKS = 100_000
 """All of them are listed before the first is trained."""
@@ -25,15 +23,21 @@ class NetworkExperiment(LayerOptions, Experiment):
     design: str = "nested"
     ridge: float = 0.0
 
-    def own_identity(self) -> dict[str, Any]:
-        return {"design": self.design}
 
-    def check(self, spec: RunSpec) -> None:
-        require_possible(spec.dataset, self.settings, self.sizes(spec)[-1])
+class NetworkPlan(Plan[AnyExperiment, Job]):
+    """A plan that refuses what LDA-ELM needs a ridge for."""
 
-    def resolve_priors(self, spec: RunSpec) -> FloatArray:
-        """LDA's prior probabilities of the data's classes."""
-        return resolve_priors(self.priors, spec.dataset.train.count_classes(spec.dataset.n_classes))
+    def check(self) -> None:
+        require_possible(self.dataset, self.settings, self.sizes[-1])
+
+    def key(self, number: int, n_hidden: int) -> tuple[int, ...]:
+        """Key of the run's network of this number, at this hidden size."""
+        return network_key(self.design, number, n_hidden, self.data.n_inputs)
+
+    def make_job(self, number: int, sizes: tuple[int, ...]) -> NetworkJob:
+        """The network of this number with the experiment's settings."""
+        seed, key = self.experiment.seed, self.key(number, sizes[-1])
+        return NetworkJob(self.ref, seed, key, sizes, self.settings, self.resources)
 
 
 def require_listable(repeats: int, n_members: int) -> None:

@@ -1,4 +1,4 @@
-"""What experiments are told: the same words, with the same defaults, as the command line's options."""
+"""Options of experiments: the same names and defaults as on the command line."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from elmlda.errors import ElmldaError
+from elmlda.machine import count_cores, share_cores
 from elmlda.ranges import parse_ranges
-from elmlda.settings import DatasetRef, NetworkSettings
+from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,35 @@ class DataOptions:
         return DatasetRef(self.dataset, folder, self.label, drop=tuple(self.drop))
 
 
+@dataclass(frozen=True)
+class Share:
+    """What a run may use of this machine or of a cluster, as for `run`; changes no result."""
+
+    jobs: int = 1
+    threads: int | None = None
+    chunk: int = DEFAULT_CHUNK
+    cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.cluster and self.jobs > 1:
+            advice = "{cluster} and {jobs} exclude each other: start more workers instead."
+            raise ElmldaError("", advice, cluster=None, jobs=self.jobs)
+        if self.cluster and self.threads:
+            advice = "{cluster} and {threads} exclude each other: each worker has its own threads."
+            raise ElmldaError("", advice, cluster=None, threads=None)
+        if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
+            raise ElmldaError(
+                f"this machine has {count_cores()} cores.",
+                "{jobs} × {threads} is more: lower one of them.",
+                jobs=self.jobs,
+                threads=self.threads or 1,
+            )
+
+    def resources(self) -> Resources:
+        """Of each network."""
+        return Resources(self.threads or share_cores(self.jobs), self.chunk)
+
+
 def select(options: Any, wanted: type[Any]) -> dict[str, Any]:
     """Those of the options that a dataclass has fields for."""
     names = {field.name for field in fields(wanted)}
@@ -62,17 +93,26 @@ def select(options: Any, wanted: type[Any]) -> dict[str, Any]:
     }
 
 
-def spell_call(experiment: Any, folder: Path, share: Any) -> str:
-    """The Python call that conducts the experiment: whatever is not the default."""
-    arguments = ", ".join([repr(str(folder)), *_changed(share)])
-    return f"{type(experiment).__name__}({', '.join(_changed(experiment))}).run({arguments})"
+def spell_call(experiment: Any, folder: str | Path | None, share: Share) -> str:
+    """The Python call that runs the experiment: whatever is not the default, no absolute path."""
+    arguments = [repr(_shorten(Path(folder)))] if folder else []
+    arguments += _changed(share)
+    return f"{type(experiment).__name__}({', '.join(_changed(experiment))}).run({', '.join(arguments)})"
 
 
 def _changed(options: Any) -> Iterator[str]:
     for field in fields(options):
         value = getattr(options, field.name)
         if value != field.default:
-            yield f"{field.name}={(str(value) if isinstance(value, Path) else value)!r}"
+            yield f"{field.name}={_shorten(value)!r}"
+
+
+def _shorten(value: Any) -> Any:
+    """Of an absolute path only the name: on another machine the rest would mean nothing."""
+    is_path = isinstance(value, Path) or (isinstance(value, str) and Path(value).is_absolute())
+    if not is_path:
+        return value
+    return Path(value).name if Path(value).is_absolute() else str(value)
 
 
 def read_numbers(numbers: str | int | Iterable[int]) -> tuple[int, ...]:

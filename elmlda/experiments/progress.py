@@ -10,9 +10,11 @@ from typing import Any, Protocol, TypeAlias
 
 from tqdm import tqdm
 
+from elmlda.experiments.outlook import Outlook
+
 
 class Progress(Protocol):
-    """What is told of a run while it goes on."""
+    """What a run reports to while it goes on."""
 
     def update(self, n: int = 1, /) -> object:
         """So many more networks are done."""
@@ -21,8 +23,7 @@ class Progress(Protocol):
         """Say something without disturbing the bar."""
 
 
-OpenProgress: TypeAlias = Callable[[int, int], AbstractContextManager[Progress]]
-"""Takes the number of networks in all, and of those that were done before."""
+OpenProgress: TypeAlias = Callable[[Outlook], AbstractContextManager[Progress]]
 
 
 class Silence:
@@ -81,8 +82,15 @@ class Bar(tqdm):  # type: ignore[type-arg]
         tqdm.write(line, file=sys.stderr)
 
 
+def open_bar(outlook: Outlook) -> Bar:
+    """A bar over all networks of a run, with an estimate unless a cluster trains them."""
+    total = outlook.plan.count_jobs()
+    seconds = None if outlook.plan.share.cluster else outlook.seconds
+    return Bar(total, total - outlook.n_networks, seconds)
+
+
 def choose_progress(progress: bool | OpenProgress) -> OpenProgress:
     """A bar, silence, or the caller's own."""
     if callable(progress):
         return progress
-    return Bar if progress else lambda *_: nullcontext(Silence())
+    return open_bar if progress else lambda _: nullcontext(Silence())

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmlda.experiments.options import DataOptions, UnitOptions, select
+from elmlda.experiments.experiment import AnyPlan, Plans, Study
+from elmlda.experiments.options import DataOptions, Share, UnitOptions, select
 from elmlda.experiments.selection import METHODS, Choice, choose, widen
 from elmlda.experiments.shaped_networks import ShapedNetworks
 from elmlda.experiments.shaped_records import Setting
-from elmlda.experiments.study import Part, Study
 from elmlda.experiments.tune import NORMS, RANGES, RIDGES, Tune, TuneRecord, read_values
 from elmlda.settings import INPUT_WEIGHTS
 
 TUNE_FOLDER = "tune"
-Parts = Generator[Part, Sequence[Any] | None, None]
+Tuning = Generator[tuple[str, AnyPlan], Sequence[Any] | None, list[TuneRecord]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,25 +46,24 @@ class Shaped(DataOptions, UnitOptions, Study):
     ensembles: int = 3
     """Ensembles of each method, with its best kind of input weights."""
 
-    def parts(self, folder: Path) -> Parts:
+    def plans(self, folder: Path | None, share: Share) -> Plans:
+        folder = folder or self.default_folder
         schemes = [scheme for scheme in INPUT_WEIGHTS if scheme in tuple(self.schemes)]
         tuned: dict[str, list[TuneRecord]] = {}
         for scheme in schemes:
-            tuned[scheme] = yield from self._tune(scheme, folder / TUNE_FOLDER / scheme)
+            tuned[scheme] = yield from self._tune(scheme, folder / TUNE_FOLDER / scheme, share)
         if all(tuned.values()):
             networks = self._networks(*settle(tuned))
-            yield Part("PI-ELM and LDA-ELM, each at its own setting", networks, folder)
+            yield "PI-ELM and LDA-ELM, each at its own setting", networks.bind(folder, share)
         else:  # a dry run
             networks = self._networks(*self._suppose(schemes), is_supposed=True)
-            yield Part("At most, whatever is chosen", networks, folder)
+            yield "At most, whatever is chosen", networks.bind(folder, share)
 
-    def _tune(
-        self, scheme: str, folder: Path
-    ) -> Generator[Part, Sequence[Any] | None, list[TuneRecord]]:
+    def _tune(self, scheme: str, folder: Path, share: Share) -> Tuning:
         """Try the grid, and widen it where it must be; no records in a dry run."""
         options = select(self, Tune) | {"repeats": self.tune_repeats}
         options |= {"fanout": self.tune_fanout, "input_weights": scheme}
-        first = yield Part(f"{scheme}: tune", Tune(**options), folder)
+        first = yield f"{scheme}: tune", Tune(**options).bind(folder, share)
         records = list(first or ())
         size = "weight_range" if scheme == "uniform" else "weight_norm"
         for _ in range(self.widen if records else 0):
@@ -72,7 +71,7 @@ class Shaped(DataOptions, UnitOptions, Study):
             if grid is None:
                 break
             wider = Tune(**options | {size: grid[0], "ridge": grid[1]})
-            more = yield Part(f"{scheme}: tune, grid widened", wider, folder)
+            more = yield f"{scheme}: tune, grid widened", wider.bind(folder, share)
             records = list(more or ())
         return records
 

@@ -22,7 +22,6 @@ from elmlda.experiments.experiment import Experiment
 from elmlda.experiments.network_experiment import require_possible
 from elmlda.experiments.options import read_sizes
 from elmlda.experiments.plan import Plan, Records, Step, Work, note_double
-from elmlda.experiments.run_spec import RunSpec
 from elmlda.experiments.selection import METHODS
 from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.experiments.tune import with_enough_precision, with_weight_size
@@ -30,13 +29,7 @@ from elmlda.networks.cost import Problem
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
 from elmlda.runs.posteriors import PosteriorStore
-from elmlda.settings import (
-    INPUT_WEIGHTS,
-    DatasetRef,
-    NetworkJob,
-    NetworkSettings,
-    Resources,
-)
+from elmlda.settings import INPUT_WEIGHTS, NetworkJob, NetworkSettings
 
 Network = tuple[Setting, int]
 """A setting, and the number of a network or of an ensemble."""
@@ -96,34 +89,72 @@ def run_job(job: ShapedJob) -> ShapedResult:
     return ShapedResult(methods, len(labels), trained.precision, trained.seconds)
 
 
-@dataclass(frozen=True)
-class ShapedPlan(Plan[ShapedJob]):
+class ShapedPlan(Plan["ShapedNetworks", ShapedJob]):
     """Networks of every setting, few of all before many of the best."""
 
-    dataset: DatasetRef
-    n_inputs: int
-    n_train: int
-    sizes: tuple[int, ...]
-    repeats: int
-    n_members: int
-    n_ensembles: int
-    chosen: tuple[Setting, ...]
-    combined: tuple[Setting, ...]
-    """Of those, the ones that make ensembles."""
-    seed: int
-    settings: NetworkSettings
-    resources: Resources
-    stores: Mapping[Setting, PosteriorStore]
-    """Of the outputs of the networks that make ensembles."""
+    varied = frozenset({"ridge", "weight_norm", "weight_range", "input_weights"})
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return read_sizes(self.experiment.fanouts, None, self.data.n_inputs)
+
+    @property
+    def design(self) -> str:
+        is_supposed = self.experiment.is_supposed
+        return "at most, before settings are chosen; nested" if is_supposed else "nested"
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        return {"n": self.experiment.n}
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        """The grid is there to be told from what it was widened to."""
+        experiment = self.experiment
+        return {
+            "input_weights": sorted({setting.input_weights for setting in experiment.chosen}),
+            "repeats": experiment.repeats,
+            "ensembles": experiment.ensembles,
+            "n_hidden": self.sizes,
+            **{f"first_{name}": values for name, values in experiment.grid.items()},
+        }
+
+    @cached_property
+    def stores(self) -> dict[Setting, PosteriorStore]:
+        """Of the outputs of the networks that make ensembles."""
+        return {setting: self._store(setting) for setting in self.experiment.combined}
+
+    def _store(self, setting: Setting) -> PosteriorStore:
+        require = require_posteriors if setting.method == "lda" else require_finite
+        identity, shape = {**self.identity, **vars(setting)}, self.dataset.test.labels.shape
+        return PosteriorStore(self.folder, identity, (*shape, self.data.n_classes), require)
+
+    def check(self) -> None:
+        for setting in self.experiment.chosen:
+            drawn = replace(self.settings, input_weights=setting.input_weights, ridge=setting.ridge)
+            require_possible(self.dataset, drawn, self.sizes[-1])
+
+    def problem(self, sizes: tuple[int, ...]) -> Problem:
+        """The one that takes the most memory."""
+        ridges = [setting.ridge for setting in self.experiment.chosen]
+        enough = with_enough_precision(self.settings, ridges, len(self.dataset.train.labels))
+        return replace(super().problem(sizes), in_double=enough.precision == "double")
+
+    def job_problem(self, job: ShapedJob) -> Problem:
+        n_ridges = len({ridge for _, ridge in job.ridges})
+        in_double = job.settings.precision == "double"
+        return replace(self.problem(job.sizes), n_ridges=n_ridges, in_double=in_double)
 
     def count_repeats(self, setting: Setting) -> int:
-        members = self.n_members * self.n_ensembles if setting in self.combined else 0
-        return max(self.repeats, members)
+        members = (
+            self.experiment.n * self.experiment.ensembles if setting in self.experiment.combined else 0
+        )
+        return max(self.experiment.repeats, members)
 
     def keys(self) -> list[tuple[Any, ...]]:
         return [
             (*setting.key, repeat, size)
-            for setting in self.chosen
+            for setting in self.experiment.chosen
             for repeat in range(self.count_repeats(setting))
             for size in self.sizes
         ]
@@ -143,7 +174,7 @@ class ShapedPlan(Plan[ShapedJob]):
     def _open_networks(self, recorded: Collection[Any]) -> set[Network]:
         return {
             (setting, repeat)
-            for setting in self.chosen
+            for setting in self.experiment.chosen
             for repeat in range(self.count_repeats(setting))
             if not all((*setting.key, repeat, size) in recorded for size in self.sizes)
         }
@@ -161,41 +192,36 @@ class ShapedPlan(Plan[ShapedJob]):
         """An interval for all kinds, the first ensembles, all kinds' repeats, the other ensembles."""
         if repeat < FIRST_REPEATS:
             return 0
-        is_combined = not set(settings).isdisjoint(self.combined)
-        if is_combined and repeat < self.n_members:
+        is_combined = not set(settings).isdisjoint(self.experiment.combined)
+        if is_combined and repeat < self.experiment.n:
             return 1
-        return 2 if repeat < self.repeats else 3
+        return 2 if repeat < self.experiment.repeats else 3
 
     def _job(self, repeat: int, settings: list[Setting]) -> ShapedJob:
         one, ridges = settings[0], [setting.ridge for setting in settings]
         drawn = replace(self.settings, input_weights=one.input_weights, ridge=min(ridges))
+        n_train = len(self.dataset.train.labels)
         return ShapedJob(
-            self.dataset, self.seed, (repeat,), self.sizes,
-            with_enough_precision(with_weight_size(drawn, one.weight_size), ridges, self.n_train),
+            self.ref, self.experiment.seed, (repeat,), self.sizes,
+            with_enough_precision(with_weight_size(drawn, one.weight_size), ridges, n_train),
             self.resources, tuple(sorted((setting.method, setting.ridge) for setting in settings)),
         )  # fmt: skip
 
-    def problem(self, job: ShapedJob) -> Problem:
-        n_ridges = len({ridge for _, ridge in job.ridges})
-        in_double = job.settings.precision == "double"
-        problem = Problem.of(load_job_data(self.dataset), job.sizes)
-        return replace(problem, n_ridges=n_ridges, in_double=in_double)
-
     def members(self, ensemble: int) -> range:
         """Numbers of an ensemble's networks."""
-        return range(ensemble * self.n_members, (ensemble + 1) * self.n_members)
+        return range(ensemble * self.experiment.n, (ensemble + 1) * self.experiment.n)
 
     def open_ensembles(self, records: Records) -> list[Network]:
         """Those that are not recorded in full."""
         recorded = {record.key for record in records[ShapedEnsembleRecord]}
         return [
             (setting, repeat)
-            for repeat in range(self.n_ensembles)
-            for setting in self.combined
-            if (*setting.key, repeat, self.sizes[-1], self.n_members) not in recorded
+            for repeat in range(self.experiment.ensembles)
+            for setting in self.experiment.combined
+            if (*setting.key, repeat, self.sizes[-1], self.experiment.n) not in recorded
         ]
 
-    def keep(self, records: Records) -> Records:
+    def drop_incomplete(self, records: Records) -> Records:
         """All but a part of an ensemble, which is combined again."""
         open_ones = {
             (*setting.key, repeat, self.sizes[-1]) for setting, repeat in self.open_ensembles(records)
@@ -213,7 +239,7 @@ class ShapedPlan(Plan[ShapedJob]):
         yield from self._combine_whole(waiting)
         for job, result in execute(run_job, work.jobs, work.backend):
             for setting in self._settings_of(job):
-                network, place = (setting, job.key[0]), (setting, job.key[0] // self.n_members)
+                network, place = (setting, job.key[0]), (setting, job.key[0] // self.experiment.n)
                 if place in waiting:
                     self._keep_outputs(*network, result)
                     waiting[place].discard(network)
@@ -223,7 +249,7 @@ class ShapedPlan(Plan[ShapedJob]):
 
     def _settings_of(self, job: ShapedJob) -> list[Setting]:
         wanted = {(job.kind, *ridge) for ridge in job.ridges}
-        return [s for s in self.chosen if (s.input_weights, s.method, s.ridge) in wanted]
+        return [s for s in self.experiment.chosen if (s.input_weights, s.method, s.ridge) in wanted]
 
     def _records(self, job: ShapedJob, result: ShapedResult) -> Iterator[ShapedRecord]:
         for setting in self._settings_of(job):
@@ -232,7 +258,7 @@ class ShapedPlan(Plan[ShapedJob]):
                 wrong = _list_places(of_method.wrong) if size == job.sizes[-1] else ""
                 yield ShapedRecord(
                     *setting.key, job.key[0], size, errors, result.n_test, wrong,
-                    size / self.n_inputs, result.seconds, result.precision,
+                    size / self.data.n_inputs, result.seconds, result.precision,
                 )  # fmt: skip
 
     def _keep_outputs(self, setting: Setting, member: int, result: ShapedResult) -> None:
@@ -250,6 +276,7 @@ class ShapedPlan(Plan[ShapedJob]):
     def _combine(self, setting: Setting, ensemble: int) -> Iterator[ShapedEnsembleRecord]:
         """Every size of one ensemble, from one pass over its members."""
         total: FloatArray = np.zeros(())
+        labels = self.dataset.test.labels
         for size, member in enumerate(self.members(ensemble), start=1):
             outputs = self._read(setting, member)
             if outputs is None:
@@ -258,15 +285,17 @@ class ShapedPlan(Plan[ShapedJob]):
                     "Run the same command again."
                 )
             total = total + outputs.astype(np.float64)
-            wrong = np.flatnonzero(total.argmax(axis=1) != self._labels)
-            places = _list_places(wrong) if size == self.n_members else ""
+            wrong = np.flatnonzero(total.argmax(axis=1) != labels)
+            places = _list_places(wrong) if size == self.experiment.n else ""
             yield ShapedEnsembleRecord(
-                *setting.key, ensemble, self.sizes[-1], len(wrong), len(self._labels), places, size
+                *setting.key,
+                ensemble,
+                self.sizes[-1],
+                len(wrong),
+                len(self.dataset.test.labels),
+                places,
+                size,
             )
-
-    @cached_property
-    def _labels(self) -> IntArray:
-        return load_job_data(self.dataset).test.labels
 
 
 def _list_places(wrong: IntArray) -> str:
@@ -279,7 +308,7 @@ class ShapedNetworks(Experiment):
 
     name = "shaped"
     record_types = (ShapedRecord, ShapedEnsembleRecord)
-    varied = frozenset({"ridge", "weight_norm", "weight_range", "input_weights"})
+    plan_type = ShapedPlan
 
     chosen: tuple[Setting, ...] = ()
     combined: tuple[Setting, ...] = ()
@@ -293,53 +322,10 @@ class ShapedNetworks(Experiment):
     is_supposed: bool = False
     """Whether nothing is chosen yet: for the outlook."""
 
-    def shown_design(self) -> str:
-        return "at most, before settings are chosen; nested" if self.is_supposed else "nested"
-
     @property
     def settings(self) -> NetworkSettings:
         """Of one of the networks: the kind that uses every option."""
         return replace(super().settings, input_weights=INPUT_WEIGHTS[-1])
-
-    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        return read_sizes(self.fanouts, None, spec.data.n_inputs)
-
-    def check(self, spec: RunSpec) -> None:
-        for setting in self.chosen:
-            drawn = replace(self.settings, input_weights=setting.input_weights, ridge=setting.ridge)
-            require_possible(spec.dataset, drawn, self.sizes(spec)[-1])
-
-    def problem(self, spec: RunSpec, sizes: tuple[int, ...]) -> Problem:
-        """The one that takes the most memory."""
-        ridges, n_train = [setting.ridge for setting in self.chosen], len(spec.dataset.train.labels)
-        enough = with_enough_precision(self.settings, ridges, n_train)
-        return replace(super().problem(spec, sizes), in_double=enough.precision == "double")
-
-    def fixed(self, spec: RunSpec) -> dict[str, Any]:
-        return {"n": self.n}
-
-    def extent(self, spec: RunSpec) -> dict[str, Any]:
-        """The grid is there to be told from what it was widened to."""
-        return {
-            "input_weights": sorted({setting.input_weights for setting in self.chosen}),
-            "repeats": self.repeats,
-            "ensembles": self.ensembles,
-            "n_hidden": self.sizes(spec),
-            **{f"first_{name}": values for name, values in self.grid.items()},
-        }
-
-    def plan(self, spec: RunSpec) -> ShapedPlan:
-        return ShapedPlan(
-            spec.ref, spec.data.n_inputs, len(spec.dataset.train.labels), self.sizes(spec),
-            self.repeats, self.n, self.ensembles, self.chosen, self.combined, self.seed,
-            self.settings, spec.resources,
-            {setting: self._store(spec, setting) for setting in self.combined},
-        )  # fmt: skip
-
-    def _store(self, spec: RunSpec, setting: Setting) -> PosteriorStore:
-        require = require_posteriors if setting.method == "lda" else require_finite
-        identity = {**self.identity(spec), **vars(setting)}
-        return PosteriorStore(spec.folder, identity, spec.posteriors_shape, require)
 
 
 def require_finite(scores: FloatArray) -> None:

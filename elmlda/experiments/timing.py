@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar
 
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment
-from elmlda.experiments.options import read_numbers
-from elmlda.experiments.plan import Plan, Step, Work, note_double
-from elmlda.experiments.run_spec import RunSpec
-from elmlda.networks.cost import Problem
-from elmlda.networks.jobs import load_job_data, run_job
+from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan
+from elmlda.experiments.options import read_sizes
+from elmlda.experiments.plan import Step, Work, note_double
+from elmlda.networks.jobs import run_job
 from elmlda.networks.train import NetworkResult
 from elmlda.runs.plausible import require_plausible
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
+from elmlda.settings import NetworkJob
 
 METHODS = {"pi": ("pi",), "lda": ("lda",), "both": ("pi", "lda")}
 """What is timed, each from scratch -> what the network is tested with.
@@ -88,40 +87,43 @@ class TimingJob:
 
     @property
     def key(self) -> TimingKey:
-        return self.network.key[0], self.network.sizes[-1], self.turn, self.method
+        return self.network.key[0], self.sizes[-1], self.turn, self.method
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.network.sizes
 
 
-@dataclass(frozen=True)
-class TimingPlan(Plan[TimingJob]):
-    """What is to be timed: every method at every size, on input weights of its own as in the paper."""
+class TimingPlan(NetworkPlan["Timing", TimingJob]):
+    """Every method at every size, with new input weights for each size, as in the paper."""
 
-    dataset: DatasetRef
-    n_inputs: int
-    sizes: tuple[int, ...]
-    repeats: int
-    seed: int
-    settings: NetworkSettings
-    resources: Resources
+    design = "independent"
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return read_sizes(self.experiment.fanouts, None, self.data.n_inputs)
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What timings depend on: those of others must not mix with them."""
+        return vars(self.resources)
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        return {"repeats": self.experiment.repeats, "n_hidden": list(self.sizes)}
 
     def keys(self) -> list[TimingKey]:
         return [job.key for job in self.jobs()]
 
-    def problem(self, job: TimingJob) -> Problem:
-        return Problem.of(load_job_data(self.dataset), job.network.sizes)
-
     def jobs(self, recorded: Collection[TimingKey] = ()) -> list[TimingJob]:
         """The networks that are not recorded yet, in their order."""
         jobs = (
-            TimingJob(self._network(repeat, size), method, turn)
-            for repeat in range(self.repeats)
+            TimingJob(self.make_job(repeat, (size,)), method, turn)
+            for repeat in range(self.experiment.repeats)
             for size in self.sizes
-            for turn, method in enumerate(order_methods(repeat, size // self.n_inputs), start=1)
+            for turn, method in enumerate(order_methods(repeat, size // self.data.n_inputs), start=1)
         )
         return [job for job in jobs if job.key not in recorded]
-
-    def _network(self, repeat: int, size: int) -> NetworkJob:
-        key = network_key("independent", repeat, size, self.n_inputs)
-        return NetworkJob(self.dataset, self.seed, key, (size,), self.settings, self.resources)
 
     def steps(self, work: Work[TimingJob]) -> Iterator[Step]:
         """One network at a time, in the order of the jobs.
@@ -131,11 +133,11 @@ class TimingPlan(Plan[TimingJob]):
         """
         if not work.jobs:
             return
-        smallest = min(work.jobs, key=lambda job: job.network.sizes)
+        smallest = min(work.jobs, key=lambda job: job.sizes)
         warm_up = replace(smallest, method="both")
         for job, result in islice(execute(_run, [warm_up, *work.jobs]), 1, None):
             note = note_double(job.key[0], result.precision, self.settings)
-            yield Step([_record(job, result, self.n_inputs)], note=note)
+            yield Step([_record(job, result, self.data.n_inputs)], note=note)
 
 
 def order_methods(repeat: int, fanout: int) -> list[str]:
@@ -170,26 +172,7 @@ class Timing(NetworkExperiment):
 
     name = "timing"
     record_types = (TimingRecord,)
+    plan_type = TimingPlan
 
     fanouts: str | int | Iterable[int] = "1-20"
     repeats: int = 3
-
-    def shown_design(self) -> str:
-        """Every fan-out has weights of its own, as in the paper, also in the folder of a nested run."""
-        return "independent"
-
-    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        return tuple(spec.data.n_inputs * fanout for fanout in read_numbers(self.fanouts))
-
-    def fixed(self, spec: RunSpec) -> dict[str, Any]:
-        """What timings depend on: those of others must not mix with them."""
-        return vars(spec.resources)
-
-    def extent(self, spec: RunSpec) -> dict[str, Any]:
-        return {"repeats": self.repeats, "n_hidden": list(self.sizes(spec))}
-
-    def plan(self, spec: RunSpec) -> TimingPlan:
-        return TimingPlan(
-            spec.ref, spec.data.n_inputs, self.sizes(spec), self.repeats, self.seed, self.settings,
-            spec.resources,
-        )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,12 +19,11 @@ from elmlda.experiments.experiment import Experiment
 from elmlda.experiments.network_experiment import require_possible
 from elmlda.experiments.options import read_sizes, select
 from elmlda.experiments.plan import Plan, Step, Work, note_double
-from elmlda.experiments.run_spec import RunSpec
 from elmlda.networks.cost import Problem
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
 from elmlda.runs.plausible import require_plausible
-from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings, Resources
+from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings
 
 NORMS = (0.5, 1.0, 2.0, 4.0)
 RANGES = (0.03125, 0.0625, 0.125, 0.25, 0.5)
@@ -74,28 +73,52 @@ class TuneJob(NetworkJob):
         return weight_size(self.settings)
 
 
-@dataclass(frozen=True)
-class TunePlan(Plan[TuneJob]):
+class TunePlan(Plan["Tune", TuneJob]):
     """Every size of the weights with every ridge."""
 
-    dataset: DatasetRef
-    n_hidden: int
-    weight_sizes: tuple[float, ...]
-    ridges: tuple[float, ...]
-    repeats: int
-    n_train: int
-    n_validation: int
-    seed: int
-    settings: NetworkSettings
-    resources: Resources
+    varied = frozenset({"ridge", "weight_norm", "weight_range"})
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return read_sizes(self.experiment.fanout, self.experiment.hidden, self.data.n_inputs)
+
+    @property
+    def n_validation(self) -> int:
+        return len(self.dataset.test.labels)
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        return {"n_hidden": self.sizes[0], "validation": self.n_validation}
+
+    @property
+    def extent(self) -> dict[str, Any]:
+        tune = self.experiment
+        sizes, ridges = list(tune.weight_sizes), list(tune.ridges)
+        return {"repeats": tune.repeats, "weight_size": sizes, "ridge": ridges}
+
+    def check(self) -> None:
+        require_possible(self.dataset, self.settings, self.sizes[-1])
+
+    def problem(self, sizes: tuple[int, ...]) -> Problem:
+        enough = self._with_enough_precision(self.settings, self.experiment.ridges)
+        return replace(super().problem(sizes), in_double=enough.precision == "double")
+
+    def job_problem(self, job: TuneJob) -> Problem:
+        in_double = job.settings.precision == "double"
+        return replace(self.problem(job.sizes), n_ridges=len(job.ridges), in_double=in_double)
+
+    def _with_enough_precision(
+        self, settings: NetworkSettings, ridges: Iterable[float]
+    ) -> NetworkSettings:
+        return with_enough_precision(settings, ridges, len(self.dataset.train.labels))
 
     def keys(self) -> list[tuple[int, int, float, float]]:
         """Of every record that the plan asks for."""
         return [
-            (repeat, self.n_hidden, size, ridge)
-            for repeat in range(self.repeats)
-            for size in self.weight_sizes
-            for ridge in self.ridges
+            (repeat, self.sizes[0], size, ridge)
+            for repeat in range(self.experiment.repeats)
+            for size in self.experiment.weight_sizes
+            for ridge in self.experiment.ridges
         ]
 
     def jobs(self, recorded: Collection[tuple[int, int, float, float]] = ()) -> list[TuneJob]:
@@ -106,22 +129,17 @@ class TunePlan(Plan[TuneJob]):
                 missing.setdefault((repeat, size), []).append(ridge)
         return [
             TuneJob(
-                self.dataset,
-                self.seed,
+                self.ref,
+                self.experiment.seed,
                 (repeat,),
-                (self.n_hidden,),
-                with_enough_precision(with_weight_size(self.settings, size), ridges, self.n_train),
+                self.sizes,
+                self._with_enough_precision(with_weight_size(self.settings, size), ridges),
                 self.resources,
                 tuple(ridges),
                 self.n_validation,
             )
             for (repeat, size), ridges in missing.items()
         ]
-
-    def problem(self, job: TuneJob) -> Problem:
-        problem = Problem.of(load_validation_data(self.dataset, self.n_validation), job.sizes)
-        in_double = job.settings.precision == "double"
-        return replace(problem, n_ridges=len(job.ridges), in_double=in_double)
 
     def steps(self, work: Work[TuneJob]) -> Iterator[Step]:
         for job, records in execute(run_job, work.jobs, work.backend):
@@ -184,7 +202,7 @@ class Tune(Experiment):
 
     name = "tune"
     record_types = (TuneRecord,)
-    varied = frozenset({"ridge", "weight_norm", "weight_range"})
+    plan_type = TunePlan
 
     fanout: int = 5
     hidden: int | None = None
@@ -230,33 +248,6 @@ class Tune(Experiment):
 
     def default_folder(self, data: Dataset | Table) -> Path:
         return Path("results") / "tune" / data.name / self.input_weights
-
-    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
-        return read_sizes(self.fanout, self.hidden, spec.data.n_inputs)
-
-    def check(self, spec: RunSpec) -> None:
-        require_possible(spec.dataset, self.settings, self.sizes(spec)[-1])
-
-    def problem(self, spec: RunSpec, sizes: tuple[int, ...]) -> Problem:
-        enough = with_enough_precision(self.settings, self.ridges, len(spec.dataset.train.labels))
-        return replace(super().problem(spec, sizes), in_double=enough.precision == "double")
-
-    def fixed(self, spec: RunSpec) -> dict[str, Any]:
-        return {"n_hidden": self.sizes(spec)[0], "validation": len(spec.dataset.test.labels)}
-
-    def extent(self, spec: RunSpec) -> dict[str, Any]:
-        return {
-            "repeats": self.repeats,
-            "weight_size": list(self.weight_sizes),
-            "ridge": list(self.ridges),
-        }
-
-    def plan(self, spec: RunSpec) -> TunePlan:
-        return TunePlan(
-            spec.ref, self.sizes(spec)[0], self.weight_sizes, self.ridges, self.repeats,
-            len(spec.dataset.train.labels), len(spec.dataset.test.labels), self.seed, self.settings,
-            spec.resources,
-        )  # fmt: skip
 
 
 def read_values(values: float | Iterable[float]) -> tuple[float, ...]:

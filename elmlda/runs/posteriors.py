@@ -84,6 +84,12 @@ class PosteriorStore:
         found = (name.fullmatch(path.name) for path in self._folder.glob("*.npz"))
         return sorted(int(match[1]) for match in found if match)
 
+    def list_sizes(self) -> list[int]:
+        """The hidden sizes of the files, whether or not they can be trusted."""
+        name = re.compile(r"[0-9-]+-([0-9]{1,12})\.npz")
+        found = (name.fullmatch(path.name) for path in self._folder.glob("*.npz"))
+        return [int(match[1]) for match in found if match]
+
     def _read(self, path: Path, network: str) -> FloatArray:
         expected = 4 * self._shape[0] * self._shape[1]
         if path.stat().st_size > expected + 100_000:

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
-from elmlda.experiments.run_spec import Share
+from elmlda.experiments.options import Share
 from elmlda.experiments.selection import choose
 from elmlda.experiments.shaped_networks import ShapedNetworks, run_job
 from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
@@ -397,7 +397,7 @@ def jobs(clouds, tmp_path):
     networks = ShapedNetworks(
         data_dir=clouds, min_field=2, chosen=chosen, combined=chosen[:2], fanouts=1, repeats=5, n=4
     )
-    return networks.plan(networks.bind(tmp_path, Share())).jobs()
+    return networks.bind(tmp_path, Share()).jobs()
 
 
 def test_scores_of_pi_and_posteriors_of_lda_are_kept(jobs, clouds):

@@ -10,7 +10,12 @@ from elmlda.cli.tables import WIDTH, Column, format_table, show_records
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
 
-PAPERS, OTHER = SimpleNamespace(is_papers_data=True), SimpleNamespace(is_papers_data=False)
+PAPERS, OTHER = True, False
+"""Whether the data are the paper's."""
+
+
+def show(experiment, records, is_papers_data):
+    return show_records(SimpleNamespace(experiment=experiment, is_papers_data=is_papers_data), records)
 
 
 def sweep_records(fanouts, repeats=2):
@@ -39,7 +44,7 @@ def test_a_column_without_a_value_is_left_out():
 
 def test_the_papers_times_beside_ours():
     seconds = {fanout: [(100.0, 101.5, 100.1)] for fanout in (1, 11, 20)}
-    lines = show_records(Timing(), timing_records(seconds), PAPERS).splitlines()
+    lines = show(Timing(), timing_records(seconds), PAPERS).splitlines()
     assert lines[0].split()[-3:] == ["paper"] * 3
     ours = ["1", "100.0", "101.5", "100.1", "1.50", "0.10"]
     assert lines[2].split() == ["1", *ours, "6.2", "6.2", "0.0"]
@@ -51,22 +56,22 @@ def test_the_papers_times_beside_ours():
 
 def test_the_interval_of_the_mean_overhead():
     records = timing_records({1: [(10.0, 10.1, 10.0), (10.0, 10.2, 10.0), (20.0, 20.6, 20.0)]})
-    row = show_records(Timing(), records, OTHER).splitlines()[2]
+    row = show(Timing(), records, OTHER).splitlines()[2]
     assert row.split()[4:] == ["10.00", "2.00", "±", "2.48", "0.00", "±", "0.00"]
 
 
 def test_the_papers_ensembles_beside_ours():
     records = [EnsembleRecord(0, size, "mean", 190, 10_000) for size in (1, 2, 3)]
-    lines = show_records(Ensemble(fanout=20), records, PAPERS).splitlines()
+    lines = show(Ensemble(fanout=20), records, PAPERS).splitlines()
     assert lines[0].endswith("paper")
     assert [line.split()[-1] for line in lines[2:]] == ["2.08", "1.86", "1.90"]
-    assert "paper" not in show_records(Ensemble(fanout=5), records, PAPERS)
+    assert "paper" not in show(Ensemble(fanout=5), records, PAPERS)
 
 
-@pytest.mark.parametrize("spec", [PAPERS, OTHER])
-def test_sizes_are_shown_as_they_were_asked_for(spec):
-    by_fanout = show_records(Sweep(), sweep_records([1, 2]), spec)
-    by_units = show_records(Sweep(hidden="784,1568"), sweep_records([1, 2]), spec)
+@pytest.mark.parametrize("is_papers_data", [PAPERS, OTHER])
+def test_sizes_are_shown_as_they_were_asked_for(is_papers_data):
+    by_fanout = show(Sweep(), sweep_records([1, 2]), is_papers_data)
+    by_units = show(Sweep(hidden="784,1568"), sweep_records([1, 2]), is_papers_data)
     assert by_fanout.splitlines()[1].split()[0] == "fan-out"
     assert [line.split()[0] for line in by_units.splitlines()] == ["hidden", "units", "784", "1,568"]
 
@@ -80,6 +85,6 @@ def test_sizes_are_shown_as_they_were_asked_for(spec):
     ids=["sweep", "timing"],
 )
 def test_tables_fit_a_terminal(experiment, records):
-    lines = show_records(experiment, records, PAPERS).splitlines()
+    lines = show(experiment, records, PAPERS).splitlines()
     assert max(map(len, lines)) <= WIDTH
     assert all("%" in line or ", s" in line or "±" in line for line in lines[1:])

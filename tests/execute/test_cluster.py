@@ -25,7 +25,7 @@ import elmlda
 from elmlda.errors import ElmldaError
 from elmlda.execute.cluster import find_scheduler
 from elmlda.execute.worker import Requirements, prepare_worker
-from elmlda.experiments.run_spec import find_anywhere
+from elmlda.experiments.experiment import find_anywhere
 from elmlda.machine import count_cores
 from elmlda.settings import DatasetRef
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import sklearn.metrics
 from command_line import read_records
-from plans import work_of
+from plans import make_plan, work_of
 
 from elmlda import Calibration
 from elmlda.cli.tables import show_records
@@ -16,7 +16,6 @@ from elmlda.core.calibration import N_BINS
 from elmlda.datasets import load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.experiments.calibration import (
-    CalibrationPlan,
     CalibrationRecord,
     Group,
     count_groups,
@@ -24,7 +23,7 @@ from elmlda.experiments.calibration import (
 from elmlda.networks.jobs import run_job
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.runs.records import RecordFile
-from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
+from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings
 
 CALIBRATION = "calibration", "--fanout", "1-3", "--n", "1,2,4", "--repeats", "2"
 """Eight networks of 27 hidden units, two of 9 and 18."""
@@ -181,10 +180,8 @@ def test_too_many_networks_are_refused(elmlda):
 
 @pytest.mark.parametrize("train", [True, False])
 def test_posteriors_that_go_away_meanwhile_are_missed(clouds, tmp_path, train):
-    resources = Resources()
-    plan = CalibrationPlan(
-        DatasetRef(None, clouds), 9, (9,), (2,), 1, 0, "nested", NetworkSettings(), resources, train
-    )
+    calibration = Calibration(fanouts=1, n=2, repeats=1, train=train)
+    plan = make_plan(calibration, load_dataset(None, clouds), DatasetRef(None, clouds))
     kept = PosteriorStore(tmp_path, {}, (200, 4))
     assert len(plan.missing({CalibrationRecord: []}, kept)) == (2 if train else 0)
     steps = plan.steps(work_of(plan, [], records={CalibrationRecord: []}, posteriors=kept))
@@ -263,7 +260,9 @@ def test_what_cannot_be_is_refused(changes, reason):
 
 def test_the_table():
     records = [RECORD, replace(RECORD, group=1), replace(RECORD, n_hidden=18, fanout=2.0, size=1)]
-    lines = show_records(Calibration(), records, SimpleNamespace(is_papers_data=False)).splitlines()
+    lines = show_records(
+        SimpleNamespace(experiment=Calibration(), is_papers_data=False), records
+    ).splitlines()
     *_, combined, single = lines
     assert combined.split() == [
         "1", "2", "2", "0.500", "±", "0.000", "0.200", "±", "0.000", "0.120", "±", "0.000", "80.00",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from plans import carry_out
+from plans import make_plan as plan_of
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import StratifiedKFold
@@ -11,22 +12,27 @@ from elmlda.datasets import Dataset, Split, Table, load_source
 from elmlda.errors import ElmldaError
 from elmlda.experiments import compare
 from elmlda.experiments.compare import (
-    ComparePlan,
+    CompareOne,
     choose_sizes,
     divide,
     job_generator,
+    merge_sizes,
     run_job,
     smallest_training_part,
 )
 from elmlda.networks.steps import draw_layer
-from elmlda.settings import DatasetRef, NetworkSettings, Resources
-
-SETTINGS = NetworkSettings(priors="frequencies", precision="double")
+from elmlda.settings import DatasetRef
 
 
-def make_plan(name="iris", sizes=None, repeats=1, n_folds=5, settings=SETTINGS, rules=("none", "gcv")):
-    sizes = sizes or dict.fromkeys(rules, (8, 20))
-    return ComparePlan(DatasetRef(name), sizes, repeats, n_folds, 3, settings, Resources(chunk=1000))
+def make_plan(name="iris", sizes=None, repeats=1, n_folds=5, precision="double"):
+    sizes, ref = sizes or {"none": (8, 20), "gcv": (8, 20)}, DatasetRef(name)
+    experiment = CompareOne(
+        hidden=merge_sizes(sizes), rules=tuple(sizes), repeats=repeats, folds=n_folds, seed=3,
+        priors="frequencies", precision=precision,
+    )  # fmt: skip
+    plan = plan_of(experiment, compare.load_job_source(ref), ref, threads=1, chunk=1000)
+    assert plan.sizes_by_rule == sizes
+    return plan
 
 
 def make_table(n_samples=60, n_inputs=3, n_classes=3, seed=0):
@@ -115,8 +121,7 @@ def test_more_repeats_sizes_and_rules_change_no_record():
 
 def test_processes_and_precision_change_nothing():
     double = carry_out(make_plan("digits", {"none": (64,)}, n_folds=2))
-    mixed_settings = NetworkSettings(priors="frequencies")
-    plan = make_plan("digits", {"none": (64,)}, n_folds=2, settings=mixed_settings)
+    plan = make_plan("digits", {"none": (64,)}, n_folds=2, precision="mixed")
     mixed = sorted(carry_out(plan, processes=2), key=lambda record: record.key)
     assert [(r.key, r.pi_errors, r.lda_errors) for r in mixed] == [
         (r.key, r.pi_errors, r.lda_errors) for r in double

@@ -130,7 +130,8 @@ def test_the_manifest_has_the_commands_that_were_typed(clouds, tmp_path):
 def test_the_manifest_has_the_calls_from_python(clouds, tmp_path):
     Sweep(data_dir=clouds, fanouts=range(1, 3), repeats=1).run(tmp_path, threads=1)
     expected = (
-        f"Sweep(data_dir='{clouds}', fanouts=range(1, 3), repeats=1).run('{tmp_path}', threads=1)"
+        f"Sweep(data_dir='{clouds.name}', fanouts=range(1, 3), repeats=1)"
+        f".run('{tmp_path.name}', threads=1)"
     )
     assert read_raw_manifest(tmp_path)["commands"] == [expected]
 

@@ -2,26 +2,28 @@
 
 import itertools
 from dataclasses import astuple, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from plans import carry_out, work_of
+from plans import carry_out, make_plan, work_of
 
-from elmlda.experiments.sweep import SweepPlan, SweepRecord
+from elmlda.experiments.sweep import Sweep, SweepRecord
 from elmlda.networks import jobs
 from elmlda.networks.jobs import run_job
 from elmlda.networks.train import run_network
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
 N_INPUTS = 9
+UNREAD = SimpleNamespace(n_inputs=N_INPUTS)
+"""Data that no network is trained on."""
 MIXED, DOUBLE = (9, 18, 36), (100, 300)
 """Sizes that float32 is enough for, and that it is not enough for."""
 
 
-def plan(sizes=(9, 18, 36), repeats=2, design="nested", seed=5):
-    return SweepPlan(
-        DatasetRef("clouds"), N_INPUTS, sizes, repeats, seed, design, NetworkSettings(), Resources()
-    )
+def plan(sizes=(9, 18, 36), repeats=2, design="nested", seed=5, data=UNREAD, **options):
+    sweep = Sweep(hidden=sizes, repeats=repeats, design=design, seed=seed, **options)
+    return make_plan(sweep, data, threads=1)
 
 
 def networks(jobs):
@@ -70,10 +72,11 @@ def test_no_two_networks_share_their_random_numbers(design):
 
 
 def test_jobs_carry_the_plans_settings():
-    settings, resources = NetworkSettings(ridge=0.5, activation="relu"), Resources(3, 100)
-    (job,) = SweepPlan(DatasetRef("x"), 9, (9,), 1, 7, "nested", settings, resources).jobs()
-    assert (job.dataset, job.seed, job.settings) == (DatasetRef("x"), 7, settings)
-    assert job.resources == resources
+    sweep = Sweep(hidden=9, repeats=1, seed=7, ridge=0.5, activation="relu")
+    (job,) = make_plan(sweep, UNREAD, DatasetRef("x"), threads=3, chunk=100).jobs()
+    assert (job.dataset, job.seed) == (DatasetRef("x"), 7)
+    assert job.settings == NetworkSettings(ridge=0.5, activation="relu")
+    assert job.resources == Resources(3, 100)
 
 
 # Only what is missing
@@ -188,7 +191,7 @@ def test_designs_and_seeds_give_other_networks(clouds):
 
 
 def test_no_jobs_need_no_workers():
-    assert carry_out(replace(plan(), n_blocks=2), []) == []
+    assert carry_out(plan(split_rows=2), []) == []
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,7 @@ def test_blocks_of_rows_give_the_counts_of_all_rows(clouds, n_blocks, sizes):
     """Also where float32 is not enough, for the blocks together or for all rows at once."""
 
     def records(n_blocks):
-        found = carry_out(replace(plan(sizes, repeats=1), n_blocks=n_blocks))
+        found = carry_out(plan(sizes, repeats=1, data=clouds, split_rows=n_blocks))
         return [astuple(replace(record, seconds=0.0)) for record in found]
 
     assert records(n_blocks) == records(1)

@@ -4,10 +4,12 @@ import struct
 import time
 from collections import Counter
 from itertools import pairwise, permutations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from plans import carry_out
+from plans import make_plan as plan_of
 
 from elmlda.core.direct_lda import solve_lda
 from elmlda.core.evaluate import posteriors
@@ -19,14 +21,14 @@ from elmlda.experiments import timing
 from elmlda.experiments.timing import (
     COMMON_PARTS,
     METHODS,
-    TimingPlan,
+    Timing,
     TimingRecord,
     order_methods,
 )
 from elmlda.networks import train
 from elmlda.networks.jobs import run_job
 from elmlda.networks.train import run_network
-from elmlda.settings import DatasetRef, NetworkSettings, Resources
+from elmlda.settings import DatasetRef
 
 PARTS = (*COMMON_PARTS, "lda")
 N_INPUTS, SEED = 36, 7
@@ -49,9 +51,11 @@ def data_dir(tmp_path_factory):
 
 
 def make_plan(data_dir=None, fanouts=(1, 2), repeats=2):
-    sizes = tuple(N_INPUTS * fanout for fanout in fanouts)
-    ref = DatasetRef(data_dir=data_dir)
-    return TimingPlan(ref, N_INPUTS, sizes, repeats, SEED, NetworkSettings(), Resources(chunk=250))
+    experiment, data = (
+        Timing(fanouts=fanouts, repeats=repeats, seed=SEED),
+        SimpleNamespace(n_inputs=N_INPUTS),
+    )
+    return plan_of(experiment, data, DatasetRef(data_dir=data_dir), threads=1, chunk=250)
 
 
 # What is timed

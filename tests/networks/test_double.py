@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from plans import carry_out
+from plans import carry_out, make_plan
 
 from elmlda.datasets import Split, Table
 from elmlda.errors import ElmldaError
 from elmlda.experiments import compare, tune
 from elmlda.experiments.compare import CompareJob
-from elmlda.experiments.sweep import SweepPlan
+from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.tune import TuneJob
 from elmlda.networks import jobs, memory
 from elmlda.networks.model import FEW_HIDDEN, Recipe, train_network
@@ -29,7 +29,6 @@ def dataset(make_dataset, monkeypatch):
     table = Table("made-up", Split(made.train.inputs, made.train.labels), made.classes, False, {})
     monkeypatch.setattr(jobs, "load_job_data", lambda _: made)
     monkeypatch.setattr(tune, "load_job_data", lambda _: made)
-    monkeypatch.setattr("elmlda.experiments.sweep.load_job_data", lambda _: made)
     monkeypatch.setattr(compare, "load_job_source", lambda _: table)
     tune.load_validation_data.cache_clear()
     yield made
@@ -41,8 +40,9 @@ def train_as_sweep(dataset):
 
 
 def train_as_split_sweep(dataset):
-    sweep = SweepPlan(REF, 5, (3, N_HIDDEN), 1, 2, "nested", NEARLY_LINEAR, Resources(), n_blocks=3)
-    return carry_out(sweep)[0].precision
+    scale = NEARLY_LINEAR.input_scale
+    sweep = Sweep(hidden=(3, N_HIDDEN), repeats=1, seed=2, input_scale=scale, split_rows=3)
+    return carry_out(make_plan(sweep, dataset, REF))[0].precision
 
 
 def train_as_compare(dataset):

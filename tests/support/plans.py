@@ -1,7 +1,17 @@
 """An experiment's plan carried out, without a folder."""
 
+from pathlib import Path
+
 from elmlda.execute.local import Local
+from elmlda.experiments.options import Share
 from elmlda.experiments.plan import Work
+from elmlda.settings import DatasetRef
+
+
+def make_plan(experiment, data, ref=None, **share):
+    """The experiment on data that its jobs find by `ref`."""
+    ref = ref or DatasetRef("clouds")
+    return experiment.plan_type(experiment, data, ref, Path("nowhere"), Share(**share))
 
 
 def work_of(plan, jobs=None, processes=1, records=None, posteriors=None):
