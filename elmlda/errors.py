@@ -11,8 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-PYTHON_NAMES = {"out": "folder", "fanout": "fanouts", "from_": "source"}
-"""Where an argument is not called what the option is."""
+PYTHON_NAMES = {"out": "folder", "fanout": "fanouts", "fanout_": "fanout", "from_": "source"}
+"""Where an argument is not called what the option is; `fanout_` is that of a single fan-out."""
 
 
 class ElmldaError(Exception):
@@ -25,7 +25,7 @@ class ElmldaError(Exception):
         it may have any file's name in it.
     advice : str
         What to do, with settings in braces: "Add {ridge}, or use {out} for a new run." Empty braces
-        are all the settings: "At most {} would fit." has "--hidden 500 or --jobs 2".
+        are all other settings: "At most {} would fit." has "--hidden 500 or --jobs 2".
     **settings : object
         The settings' values; None to name the setting alone. What is a word of Python's has an
         underscore after it: `from_`.
@@ -45,7 +45,8 @@ class ElmldaError(Exception):
 
     def _word(self, word: Callable[[str, object], str]) -> str:
         words = {name: word(name, value) for name, value in self.settings.items()}
-        return f"{self.fact} {self.advice.format(' or '.join(words.values()), **words)}".strip()
+        others = " or ".join(text for name, text in words.items() if f"{{{name}}}" not in self.advice)
+        return f"{self.fact} {self.advice.format(others, **words)}".strip()
 
 
 class ElmldaValueError(ElmldaError, ValueError):

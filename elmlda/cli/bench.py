@@ -86,15 +86,14 @@ def _prepare(ctx: click.Context) -> tuple[AnyPlan, RacePlan, Path | None]:
         options["priors"] = "frequencies"
     experiment, share = build(Sweep, {**options, "design": "nested"}), read_share(options)
     sweep = experiment.bind(None, share)
-    peers = contestants, options["peer_fanouts"] or fanouts
-    plan = RacePlan(sweep.dataset, fanouts, *peers, experiment.seed, sweep.settings, sweep.resources)
+    races = sweep.dataset, fanouts, contestants, options["peer_fanouts"] or fanouts
+    plan = RacePlan(*races, experiment.seed, sweep.settings, sweep.resources)
     try:
         plan.refuse_unfair()
     except ElmldaError as error:
         raise click.UsageError(error.for_command_line()) from error
     if growth:
-        sizes = nested_sizes(sweep.data.n_inputs, growth[-1])
-        replace(experiment, hidden=sizes).bind(None, share)
+        replace(experiment, hidden=nested_sizes(sweep.data.n_inputs, growth[-1])).bind(None, share)
     folder = options["out"] or (DEFAULT_OUT if contestants or growth else None)
     if folder:
         make_folder(folder)
@@ -106,13 +105,13 @@ def _grow(sweep: AnyPlan, fanouts: tuple[int, ...], folder: Path, by: Provenance
     from elmlda.reports import race, race_text
     from elmlda.reports.write import write_report
 
-    data, settings, resources, points = sweep.dataset, sweep.settings, sweep.resources, []
+    data, settings, points = sweep.dataset, sweep.settings, []
+    network = data.n_inputs, fanouts, sweep.experiment.seed
     say(f"\n{race_text.GROWTH_HEADER}")
-    seed = sweep.experiment.seed
-    for point in run_growth(sweep.ref, data.n_inputs, fanouts, seed, settings, resources):
+    for point in run_growth(sweep.ref, *network, settings, sweep.resources):
         say(race_text.format_growth(point))
         points.append(point)
-    predicted = predict_growth(data, fanouts, settings, resources.chunk)
+    predicted = predict_growth(data, fanouts, settings, sweep.share.chunk)
     report = race.make_growth_report(points, len(data.train.labels), predicted, by)
     say(race_text.format_paths(write_report(report, folder)))
 

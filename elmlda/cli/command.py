@@ -88,16 +88,25 @@ def together(*options: Callable[[Function], Function]) -> Callable[[Function], F
 
 
 def spell_command(ctx: click.Context) -> str:
-    """The command as it was given, its options spelt in full, those of a config file written out.
+    """The command as it was given, with options that are not the default, also from a config file.
 
     Of an absolute path only the name is kept: on another machine the rest would mean nothing.
     """
     words = ["elmlda", str(ctx.info_name)]
     for param in ctx.command.params:
         name = str(param.name)
-        if ctx.get_parameter_source(name) in GIVEN and name not in ("config", "quiet"):
-            words += _spell_option(param, ctx.params.get(name))
+        value = ctx.params.get(name)
+        is_given = ctx.get_parameter_source(name) in GIVEN and name not in ("config", "quiet")
+        if is_given and value != _find_default(param, ctx):
+            words += _spell_option(param, value)
     return printable(shlex.join(words))
+
+
+def _find_default(param: click.Parameter, ctx: click.Context) -> Any:
+    """What an option is if neither the command line nor a config file says otherwise."""
+    if getattr(param, "is_flag", False):
+        return param.default is True
+    return param.type_cast_value(ctx, param.default)
 
 
 def _spell_option(param: click.Parameter, value: Any) -> list[str]:

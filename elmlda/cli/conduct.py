@@ -72,6 +72,7 @@ class Printed:
 
     quiet: bool
     folders: list[Path] = field(default_factory=list)
+    """Those with a table."""
     has_intervals: bool = False
     gaps: list[ElmldaError] = field(default_factory=list)
 
@@ -90,20 +91,20 @@ class Printed:
 
     def show(self, title: str, plan: AnyPlan, outcome: Outcome) -> None:
         """The table of an experiment, and where its records are."""
-        self.folders.append(plan.folder)
         self.gaps += [outcome.gaps] if outcome.gaps else []
-        if self.quiet:
+        if self.quiet or not outcome.records:
             return
-        table = show_records(plan, outcome.records) if outcome.records else "No record."
+        self.folders.append(plan.folder)
+        table = show_records(plan, outcome.records)
         self.has_intervals |= "±" in table
         records = f"Records: {plan.folder / plan.experiment.record_types[0].FILE}"
         say(f"{title}\n{table}\n{records}\n" if title else f"{table}\n\n{records}")
 
     def finish(self, folder: Path | None) -> None:
         """What to do next; what could not be computed is an error."""
-        if not self.quiet:
-            if self.has_intervals:
-                say(NOTE)
+        if self.has_intervals:
+            say(NOTE)
+        if self.folders:
             say(f"Next: elmlda report {shlex.quote(str(folder or self.folders[0]))}")
         for error in self.gaps:
             raise error
@@ -124,15 +125,19 @@ def describe_start(outlook: Outlook) -> str:
 
     plan = outlook.plan
     if not outlook.missing:
-        return f"{plan.folder}: all {outlook.n_recorded:,} records are there, no network to train."
+        n, n_wanted = outlook.n_recorded, outlook.n_wanted
+        found = f"all {n:,} records" if n == n_wanted else f"{n:,} of {n_wanted:,} records"
+        return f"{plan.folder}: {found} are there, no network to train."
     networks = "1 network" if outlook.n_networks == 1 else f"{outlook.n_networks:,} networks"
     each, without = (" for each worker", " without the cluster") if plan.share.cluster else ("", "")
     start = (
         f"{plan.folder}: {networks} to train, {outlook.peak_bytes / 1e9:.2f} GB of memory{each}, "
         f"about {format_seconds(max(outlook.seconds, 1.0))}{without}."
     )
-    advice = plan.advise()
-    return f"{start}\n{advice.for_command_line()}" if advice else start
+    lines, advice = [start], plan.advise()
+    lines += [f"bfloat16 {outlook.multiplier}."] if outlook.multiplier else []
+    lines += [advice.for_command_line()] if advice else []
+    return "\n".join(lines)
 
 
 def close_with_command(bar: Bar) -> Bar:

@@ -77,6 +77,7 @@ def train(**options: Any) -> None:
     from elmlda.experiments.progress import Bar, Silence
     from elmlda.networks.jobs import load_job_data
     from elmlda.networks.model_file import write_model
+    from elmlda.networks.steps import find_multiplier
 
     if options["n"] > 1 and options["output"] == "pi":
         raise click.UsageError(
@@ -88,6 +89,8 @@ def train(**options: Any) -> None:
     path = options["out"] or Path(f"{dataset.name}-model.npz")
     _refuse_path(path, options["dataset"], options["force"])
     wanted.check(dataset, share)
+    if (multiplier := find_multiplier(options["precision"])) and not options["quiet"]:
+        say(f"bfloat16 {multiplier}.", err=True)
     is_silent = options["quiet"] or wanted.n == 1
     with nullcontext(Silence()) if is_silent else close_with_command(Bar(wanted.n, 0)) as bar:
         model = wanted.train(dataset, share, bar)

@@ -41,6 +41,9 @@ class RankWarning(UserWarning):
 class SingularCovarianceError(ElmldaValueError):
     """LDA's Σ has no inverse."""
 
+    n_hidden = 0
+    """The smallest hidden size at which that is so; it is at all larger ones too."""
+
 
 class LostPrecisionError(ElmldaValueError):
     """A float32 Gram matrix is too inaccurate for its own factorisation."""
@@ -253,7 +256,11 @@ def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
     n_samples = counts.sum()
     require_every_class(pi.class_counts)
     for size, rank, explained in zip(pi.sizes, pi.ranks, pi.explained, strict=True):
-        _check_covariance(size, rank, explained, pi.class_counts)
+        try:
+            _check_covariance(size, rank, explained, pi.class_counts)
+        except SingularCovarianceError as error:
+            error.n_hidden = size
+            raise
     maps = n_samples * np.linalg.inv(np.diag(counts) - pi.explained)
     distances = np.einsum("snm,smn->sn", pi.explained, maps) / counts
     return LdaOutputs(maps, np.log(priors) - distances / 2)

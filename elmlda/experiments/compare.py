@@ -316,8 +316,12 @@ class Compare(CompareOptions, Study):
         if not names:
             raise ElmldaError("no data set named: see elmlda data list.")
         if self.data_dir and len(names) > 1:
-            advice = "{data_dir} is for one {dataset}."
-            raise ElmldaError(f"{len(names)} data sets are named.", advice, data_dir=None, dataset=None)
+            raise ElmldaError(
+                f"{len(names)} data sets are named.",
+                "{data_dir} is for one {dataset}.",
+                data_dir=None,
+                dataset=None,
+            )
         for name in names:
             plan = CompareOne(dataset=name, **select(self, CompareOptions)).bind(None, share)
             yield name, replace(plan, folder=(folder or self.default_folder) / plan.data.name)

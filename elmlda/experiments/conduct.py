@@ -16,6 +16,7 @@ from elmlda.experiments.outlook import Outlook
 from elmlda.experiments.plan import Plan, Records, Step, Work
 from elmlda.experiments.progress import OpenProgress
 from elmlda.machine import describe_machine
+from elmlda.networks.steps import find_multiplier
 from elmlda.runs.manifest import merge_entry
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.runs.records import RecordFile, open_records, unique
@@ -36,7 +37,9 @@ class Outcome:
 
 def conduct(plan: Plan[Any, Any], progress: OpenProgress, command: str) -> Outcome:
     """Compute what is missing; the command, as the user gave it, is for the manifest."""
-    entry = replace(plan.entry, machine=describe_machine(), command=command)
+    multiplier = find_multiplier(plan.settings.precision)
+    machine = describe_machine() | ({"bfloat16": multiplier.library} if multiplier else {})
+    entry = replace(plan.entry, machine=machine, command=command)
     with Run(plan.folder, entry) as run:
         files = {kind: run.records(kind) for kind in plan.experiment.record_types}
         records = plan.drop_incomplete(_read(files))
@@ -60,15 +63,18 @@ def look_ahead(plan: Plan[Any, Any]) -> tuple[Outlook, Outcome]:
 
 
 def _make_outlook(plan: Plan[Any, Any], records: Records) -> Outlook:
-    wanted = set(plan.keys())
-    n_recorded = sum(record.key in wanted for record in records[plan.experiment.record_types[0]])
-    return Outlook(plan, n_recorded, plan.missing(records, plan.posteriors))
+    n_recorded = len(_select_wanted(plan, records))
+    return Outlook(plan, len(plan.keys()), n_recorded, plan.missing(records, plan.posteriors))
 
 
 def _make_outcome(plan: Plan[Any, Any], records: Records) -> Outcome:
+    return Outcome(_select_wanted(plan, records), plan.explain_gaps(records))
+
+
+def _select_wanted(plan: Plan[Any, Any], records: Records) -> list[Any]:
+    """The main records that the plan asks for."""
     wanted, main = set(plan.keys()), plan.experiment.record_types[0]
-    found = [record for record in records[main] if record.key in wanted]
-    return Outcome(found, plan.explain_gaps(records))
+    return [record for record in records[main] if record.key in wanted]
 
 
 def _read(files: RecordFiles) -> Records:

@@ -155,8 +155,16 @@ class EnsemblePlan(NetworkPlan["Ensemble", NetworkJob]):
         if not counts:
             return None
         kept = " and ".join(f"{n:,} networks of fan-out {f}" for f, n in sorted(counts.items()))
-        fact = f"Posteriors of {kept} are there, none of fan-out {self.experiment.fanout}."
-        return ElmldaError(fact, "Use {fanout} to combine those.", fanout=max(counts))
+        fanout, n_kept = max(counts.items())
+        n = min(self.experiment.n, n_kept)
+        return ElmldaError(
+            f"Networks of fan-out {self.experiment.fanout} will be trained; the posteriors that are "
+            f"there are of {kept}.",
+            "Use {fanout_} {n} {repeats} to combine those instead.",
+            fanout_=fanout,
+            n=n,
+            repeats=min(self.experiment.repeats, n_kept // n),
+        )
 
     def count_jobs(self) -> int:
         return self.experiment.repeats * self.experiment.n

@@ -28,7 +28,8 @@ class NetworkPlan(Plan[AnyExperiment, Job]):
     """A plan that refuses what LDA-ELM needs a ridge for."""
 
     def check(self) -> None:
-        require_possible(self.dataset, self.settings, self.sizes[-1])
+        by_units = getattr(self.experiment, "hidden", None) is not None
+        require_possible(self.dataset, self.settings, self.sizes[-1], by_units=by_units)
 
     def key(self, number: int, n_hidden: int) -> tuple[int, ...]:
         """Key of the run's network of this number, at this hidden size."""
@@ -52,18 +53,24 @@ def require_listable(repeats: int, n_members: int) -> None:
         )
 
 
-def require_possible(dataset: Dataset, settings: NetworkSettings, n_hidden: int = 0) -> None:
-    """Refuse, before anything is computed, what would fail hours later."""
+def require_possible(
+    dataset: Dataset, settings: NetworkSettings, n_hidden: int = 0, *, by_units: bool = False
+) -> None:
+    """Refuse, before anything is computed, what would fail hours later.
+
+    `by_units` says whether the size was given as hidden units, not as a fan-out.
+    """
     resolve_priors(settings.priors, dataset.train.count_classes(dataset.n_classes))
     dataset.input_space.require(settings)
     n_train = len(dataset.train.labels)
     if settings.ridge > 0 or n_hidden < n_train:
         return
     fanout = (n_train - 1) // dataset.n_inputs
+    largest = {"hidden": n_train - 1} if by_units else {"fanout": fanout}
     raise ElmldaError(
         "LDA needs more training samples than hidden units or a ridge: "
         f"{n_train:,} samples, {n_hidden:,} hidden units.",
-        "Add {ridge}, or use at most {fanout}." if fanout else "Add {ridge}.",
+        "Add {ridge}, or use at most {}." if by_units or fanout else "Add {ridge}.",
         ridge="1e-3",
-        fanout=fanout,
+        **largest,
     )

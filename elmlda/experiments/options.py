@@ -67,11 +67,19 @@ class Share:
 
     def __post_init__(self) -> None:
         if self.cluster and self.jobs > 1:
-            advice = "{cluster} and {jobs} exclude each other: start more workers instead."
-            raise ElmldaError("", advice, cluster=None, jobs=self.jobs)
+            raise ElmldaError(
+                "",
+                "{cluster} and {jobs} exclude each other: start more workers instead.",
+                cluster=None,
+                jobs=self.jobs,
+            )
         if self.cluster and self.threads:
-            advice = "{cluster} and {threads} exclude each other: each worker has its own threads."
-            raise ElmldaError("", advice, cluster=None, threads=None)
+            raise ElmldaError(
+                "",
+                "{cluster} and {threads} exclude each other: each worker has its own threads.",
+                cluster=None,
+                threads=None,
+            )
         if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
             raise ElmldaError(
                 f"this machine has {count_cores()} cores.",

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from elmlda.core.bfloat16 import Multiplier
 from elmlda.datasets import Dataset
 from elmlda.networks.cost import Speeds, count_operations, measure_speeds
+from elmlda.networks.steps import find_multiplier
 
 if TYPE_CHECKING:
     from elmlda.experiments.plan import Plan
@@ -25,8 +27,10 @@ class Outlook:
     """What is missing in a run's folder, and what it takes to compute it."""
 
     plan: Plan[Any, Any]
+    n_wanted: int
+    """Records that are asked for."""
     n_recorded: int
-    """Records that are there and asked for."""
+    """Those of them that are there."""
     missing: Sequence[Any]
     """The jobs that are left to do."""
 
@@ -39,6 +43,11 @@ class Outlook:
     def peak_bytes(self) -> int:
         """Of all processes together, or of one worker of a cluster."""
         return self.plan.peak_bytes() if self.missing else 0
+
+    @property
+    def multiplier(self) -> Multiplier | None:
+        """What multiplies bfloat16 here, if the networks are of that precision."""
+        return None if self.plan.share.cluster else find_multiplier(self.plan.settings.precision)
 
     @property
     def seconds(self) -> float:
@@ -77,7 +86,7 @@ class Outlook:
         lines = [
             f"folder         {self.plan.folder}",
             f"data           {data.name}: {_describe(data)}",
-            f"recorded       {self.n_recorded:,} rows that the plan asks for",
+            f"recorded       {self.n_recorded:,} of {self.n_wanted:,} records",
             f"to be trained  {self.n_networks:,} networks ({self.plan.design} design), {where}",
         ]
         if self.missing:
@@ -89,6 +98,7 @@ class Outlook:
                 + f", from the {self.speed / 1e9:.0f} GFLOP/s that this machine's matrix "
                 "multiplication reaches just now",
             ]
+            lines += [f"bfloat16       {self.multiplier}"] if self.multiplier else []
         return "\n".join(lines)
 
 

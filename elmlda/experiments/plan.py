@@ -230,7 +230,8 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
     @property
     def entry(self) -> Entry:
         """What the run's manifest must have or gets."""
-        return Entry(self.experiment.name, self.identity, self.fixed, self.extent)
+        n_inputs = self.data.n_inputs
+        return Entry(self.experiment.name, self.identity, self.fixed, self.extent, n_inputs=n_inputs)
 
     @property
     def posteriors(self) -> PosteriorStore:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
+from elmlda.core.solve import RankWarning, SingularCovarianceError
 from elmlda.core.statistics import Statistics
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Backend, SharedJob, Workers, execute
 from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan
 from elmlda.experiments.options import read_sizes
-from elmlda.experiments.plan import NetworkPosteriors, Step, Work, note_double
+from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work, note_double
 from elmlda.networks.cost import predict_waiting_bytes
 from elmlda.networks.jobs import accumulate_block, finish_job, run_job
 from elmlda.networks.train import (
@@ -23,6 +25,7 @@ from elmlda.networks.train import (
     predict_double_bytes,
 )
 from elmlda.runs.plausible import require_plausible
+from elmlda.runs.posteriors import PosteriorStore
 from elmlda.settings import PRECISIONS, NetworkJob, NetworkSettings, RowBlockJob
 
 
@@ -53,6 +56,25 @@ class SweepRecord:
             at_most=dict.fromkeys(counts, self.n_test),
             one_of={"precision": PRECISIONS},
         )
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.repeat, self.n_hidden
+
+
+@dataclass(frozen=True)
+class SingularRecord:
+    """One row of singular.csv: a hidden size of one network at which LDA has no solution."""
+
+    FILE: ClassVar[str] = "singular.csv"
+    EXPERIMENT: ClassVar[str] = "sweep"
+    FIXED: ClassVar[tuple[str, ...]] = ("split_rows",)
+    repeat: int
+    n_hidden: int
+    reason: str
+
+    def __post_init__(self) -> None:
+        require_plausible(self, positive=("n_hidden",))
 
     @property
     def key(self) -> tuple[int, int]:
@@ -106,29 +128,58 @@ class SweepPlan(NetworkPlan["Sweep", NetworkJob]):
             return [tuple(sizes)] if sizes else []
         return [(size,) for size in sizes]
 
+    def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
+        """The networks without records; sizes that are known to be singular are not tried again."""
+        found = (*records[SweepRecord], *records[SingularRecord])
+        return self.jobs({record.key for record in found})
+
+    def explain_gaps(self, records: Records) -> ElmldaError | None:
+        keys = set(self.keys())
+        singular = [record for record in records[SingularRecord] if record.key in keys]
+        if not singular:
+            return None
+        smallest = min(singular, key=lambda record: record.n_hidden)
+        sizes = ", ".join(f"{size:,}" for size in sorted({record.n_hidden for record in singular}))
+        n_repeats = len({record.repeat for record in singular})
+        return ElmldaError(
+            f"{self.folder}: LDA has no solution at {sizes} hidden units in {n_repeats:,} of "
+            f"{self.experiment.repeats:,} repeats; other sizes are recorded. {smallest.reason}",
+            "Use fewer hidden units, or {ridge} with another {out} for a new run.",
+            ridge="1e-3",
+            out=None,
+        )
+
     def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
         """Each network as it finishes, and its posteriors if it has the largest size."""
         if self.n_blocks == 1:
-            results = execute(run_job, work.jobs, work.backend)
+            results = execute(partial(train_solvable, run_job), work.jobs, work.backend)
         else:
             results = self._share_each(work.jobs, work.backend)
-        for job, result in results:
-            kept = None
-            if self.experiment.posteriors and job.sizes[-1] == self.sizes[-1]:
-                kept = NetworkPosteriors(job.key, job.sizes[-1], result.posteriors)
-            note = note_double(job.key[0], result.precision, self.settings)
-            yield Step(_records(job, result, self.data.n_inputs), kept, note=note)
+        for job, solvable in results:
+            yield self._make_step(job, solvable)
+
+    def _make_step(self, job: NetworkJob, solvable: Solvable) -> Step:
+        repeat, result = job.key[0], solvable.result
+        solved = result.sizes if result else ()
+        records: list[SweepRecord | SingularRecord] = [
+            SingularRecord(repeat, size, solvable.reason) for size in job.sizes if size not in solved
+        ]
+        if result is None:
+            return Step(records)
+        records += _records(repeat, result, self.data.n_inputs)
+        kept = None
+        if self.experiment.posteriors and solved[-1] == self.sizes[-1]:
+            kept = NetworkPosteriors(job.key, solved[-1], result.posteriors)
+        return Step(records, kept, note=note_double(repeat, result.precision, self.settings))
 
     def _share_each(
         self, jobs: Sequence[NetworkJob], backend: Backend
-    ) -> Iterator[tuple[NetworkJob, NetworkResult]]:
+    ) -> Iterator[tuple[NetworkJob, Solvable]]:
         if not jobs:
             return
         with backend.open() as workers:
             for job in jobs:
-                start = time.perf_counter()
-                result = self._share(job, workers)
-                yield job, replace(result, seconds=time.perf_counter() - start)
+                yield job, train_solvable(lambda part: self._share(part, workers), job)
 
     def _share(self, job: NetworkJob, workers: Workers) -> NetworkResult:
         """One network whose statistics the workers accumulate, each of some of the samples."""
@@ -143,13 +194,40 @@ class SweepPlan(NetworkPlan["Sweep", NetworkJob]):
         n_hidden, readout = job.sizes[-1], Readout(job.sizes, job.settings.ridge)
         double_bytes = predict_double_bytes(self.dataset, [readout], job.resources.chunk)
         double_bytes += predict_waiting_bytes(self.n_blocks, 8, n_hidden)
-        return in_enough_precision(share, job.settings, n_hidden, double_bytes, workers.free_bytes)
+        start = time.perf_counter()
+        free = workers.free_bytes
+        result = in_enough_precision(share, job.settings, n_hidden, double_bytes, free)
+        return replace(result, seconds=time.perf_counter() - start)
 
 
-def _records(job: NetworkJob, result: NetworkResult, n_inputs: int) -> list[SweepRecord]:
+@dataclass(frozen=True)
+class Solvable:
+    """A network at the sizes at which LDA has a solution."""
+
+    result: NetworkResult | None
+    """None: it has none at any size."""
+    reason: str = ""
+    """Why it has none at the others."""
+
+
+def train_solvable(train: Callable[[NetworkJob], NetworkResult], job: NetworkJob) -> Solvable:
+    """Train the network; where LDA is singular at a size, again with the smaller sizes."""
+    reason = ""
+    while job.sizes:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RankWarning)  # LDA is singular there too
+                return Solvable(train(job), reason)
+        except SingularCovarianceError as error:
+            reason, largest = error.fact, error.n_hidden - 1
+            job = replace(job, sizes=tuple(size for size in job.sizes if size <= largest))
+    return Solvable(None, reason)
+
+
+def _records(repeat: int, result: NetworkResult, n_inputs: int) -> list[SweepRecord]:
     return [
         SweepRecord(
-            repeat=job.key[0],
+            repeat=repeat,
             fanout=size / n_inputs,
             n_hidden=size,
             pi_errors=result.pi_errors[i],
@@ -168,7 +246,7 @@ class Sweep(NetworkExperiment):
     """Table 1 and Fig. 1: PI-ELM and LDA-ELM on the same random input weights, test errors counted."""
 
     name = "sweep"
-    record_types = (SweepRecord,)
+    record_types = (SweepRecord, SingularRecord)
     plan_type = SweepPlan
 
     fanouts: str | int | Iterable[int] = "1-20"

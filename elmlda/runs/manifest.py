@@ -14,6 +14,11 @@ from elmlda.runs.files import read_if_there, write_atomically
 from elmlda.version import __version__
 
 SCHEMA = 3
+OPTIONS = (
+    "seed", "design", "activation", "weight_range", "ridge", "priors", "precision", "input_weights",
+    "weight_norm", "min_field", "fanout", "n", "split_rows", "folds", "validation", "threads", "chunk",
+)  # fmt: skip
+"""Settings of a run that an option of the same name sets."""
 MANIFEST = "manifest.json"
 
 
@@ -32,6 +37,8 @@ class Entry:
     """Where this part of the run is computed."""
     command: str = ""
     """As it was typed, or the Python call."""
+    n_inputs: int = 0
+    """Of the data, to name a fan-out instead of hidden units."""
 
 
 def write_manifest(folder: Path, entry: Entry) -> dict[str, Any]:
@@ -146,13 +153,31 @@ def _require_same_run(folder: Path, manifest: Mapping[str, Any] | None, entry: E
             out=None,
         )
     if differing:
-        old = ", ".join(f"{key} {_show(made.get(key))}" for key in differing)
-        new = ", ".join(f"{key} {_show(asked.get(key))}" for key in differing)
-        raise ElmldaError(
-            f"{folder} was made with {old}; this command has {new}.",
-            "Use the same settings to continue it, or another {out} for a new run.",
-            out=None,
+        raise _explain_difference(folder, *(_by_fanout(each, entry.n_inputs) for each in (made, asked)))
+
+
+def _explain_difference(folder: Path, was: dict[str, Any], now: dict[str, Any]) -> ElmldaError:
+    """The settings that differ, and the option that would continue the run."""
+    names = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+    old, new = (", ".join(f"{key} {_show(each.get(key))}" for key in names) for each in (was, now))
+    fact = f"{folder} was made with {old}; this command has {new}."
+    option, value = names[0], was.get(names[0])
+    if len(names) > 1 or option not in OPTIONS or value is None:
+        return ElmldaError(
+            fact, "Use the same settings to continue it, or another {out} for a new run.", out=None
         )
+    setting = {"fanout_" if option == "fanout" else option: value}
+    return ElmldaError(
+        fact, "Use {} to continue it, or another {out} for a new run.", **setting, out=None
+    )
+
+
+def _by_fanout(settings: Mapping[str, Any], n_inputs: int) -> dict[str, Any]:
+    """The settings with a fan-out for hidden units, if it is whole."""
+    n_hidden = settings.get("n_hidden")
+    if not n_hidden or not n_inputs or n_hidden % n_inputs:
+        return dict(settings)
+    return {"fanout": n_hidden // n_inputs, **{k: v for k, v in settings.items() if k != "n_hidden"}}
 
 
 def _grow(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

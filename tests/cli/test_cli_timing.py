@@ -102,13 +102,13 @@ def test_quiet_prints_nothing(invoke, arguments, tmp_path):
 
 def test_dry_run_counts_what_is_missing_and_leaves_no_trace(invoke, arguments, tmp_path, trained):
     result = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run")
-    assert "recorded       0 rows" in result.stdout
+    assert "recorded       0 of 12 records" in result.stdout
     assert "to be trained  12 networks (independent design), in 1 × 1 threads" in result.stdout
     assert not (tmp_path / "run").exists()
     assert trained == []
     invoke(*arguments, "--fanout", "1-3", "--repeats", 1)
     result = invoke(*arguments, "--fanout", "1-2", "--repeats", 2, "--dry-run")
-    assert "recorded       6 rows" in result.stdout
+    assert "recorded       6 of 12 records" in result.stdout
     assert "to be trained  6 networks" in result.stdout
 
 

@@ -129,6 +129,34 @@ def test_mistakes_that_were_lost_are_found_again(elmlda, tmp_path, lost):
     assert path.read_text() == whole
 
 
+def test_another_fanout_is_refused_by_its_name(elmlda, tmp_path):
+    elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "1")
+    done = elmlda("ensemble", "--n", "2", "--fanout", "3", "--repeats", "1", check=False)
+    assert done.stderr == (
+        f"Error: {tmp_path / 'run'} was made with fanout 2; this command has fanout 3. Use --fanout 2 "
+        "to continue it, or another --out for a new run.\n"
+    )
+
+
+def test_a_sweep_of_another_fanout_is_named_before_networks_are_trained(elmlda):
+    elmlda("sweep", "--fanout", "1-2", "--repeats", "5")
+    done = elmlda("ensemble", "--n", "3", "--fanout", "3", "--repeats", "2")
+    start, advice = done.stderr.splitlines()[:2]
+    assert "run: 6 networks to train, " in start
+    assert advice == (
+        "Networks of fan-out 3 will be trained; the posteriors that are there are of 5 networks of "
+        "fan-out 2. Use --fanout 2 --n 3 --repeats 1 to combine those instead."
+    )
+
+
+def test_whole_records_need_no_posteriors(elmlda, tmp_path):
+    words = "ensemble", "--n", "2", "--fanout", "2", "--repeats", "2"
+    elmlda(*words)
+    shutil.rmtree(tmp_path / "run/posteriors")
+    done = elmlda(*words)
+    assert done.stderr == f"{tmp_path / 'run'}: all 4 records are there, no network to train.\n"
+
+
 def test_another_n_is_refused_and_nothing_changes(elmlda, tmp_path):
     elmlda("ensemble", "--n", "2", "--fanout", "2", "--repeats", "1")
     before = (tmp_path / "run/ensemble.csv").read_bytes()

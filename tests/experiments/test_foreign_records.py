@@ -115,6 +115,8 @@ def test_the_manifest_has_the_commands_that_were_typed(clouds, tmp_path):
     config.write_text("repeats = 3\n[calibration]\nfanout = 1\ntrain = false\n")
     words = "calibration", "--data-dir", clouds, "--config", config, "--out", tmp_path
     assert invoke_here(*words).exit_code == 0
+    repeated = *words[:3], "--fanout", 1, "--n", "1,2,5,20", "--config", config, "--out", tmp_path
+    assert invoke_here(*repeated, "--seed", 0).exit_code == 0  # the same, spelt otherwise
     out = f"--data-dir {clouds.name} --out {tmp_path.name}"  # no place of this machine
     assert [sorted(c.split(" --")) for c in read_raw_manifest(tmp_path)["commands"]] == [
         sorted(command.split(" --"))

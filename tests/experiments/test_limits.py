@@ -26,12 +26,12 @@ def test_rows_by_blocks_do_not_mix_with_others(clouds, tmp_path, first, then):
     Sweep(**sweep, repeats=1, split_rows=first).run(tmp_path, threads=1)
     before = (tmp_path / "sweep.csv").read_bytes()
     other = Sweep(**sweep, repeats=2, split_rows=then)
-    shown = {1: "not set"}
+    shown, same = {1: "not set"}, "the same settings" if first == 1 else f"split_rows={first}"
     for read in (other.run, other.outlook):
         assert refusal_of(read, tmp_path, threads=1) == (
             f"{tmp_path} was made with split_rows {shown.get(first, first)}; this command has "
-            f"split_rows {shown.get(then, then)}. Use the same settings to continue it, or another "
-            "folder for a new run."
+            f"split_rows {shown.get(then, then)}. Use {same} to continue it, or another folder for a "
+            "new run."
         )
     assert (tmp_path / "sweep.csv").read_bytes() == before
     Sweep(**sweep, repeats=2, split_rows=first).run(tmp_path, threads=1)
