@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,7 +86,7 @@ class Printed:
         if self.quiet or not outlook.missing:
             yield Silence()
             return
-        with close_with_command(open_bar(outlook)) as bar:
+        with _close_with_command(open_bar(outlook)) as bar:
             yield bar
 
     def show(self, title: str, plan: AnyPlan, outcome: Outcome) -> None:
@@ -140,7 +140,14 @@ def describe_start(outlook: Outlook) -> str:
     return "\n".join(lines)
 
 
-def close_with_command(bar: Bar) -> Bar:
+def open_counter(n_networks: int, quiet: bool) -> AbstractContextManager[Progress]:
+    """A bar that counts networks, without a run; nothing if it is quiet."""
+    from elmlda.experiments.progress import Bar, Silence
+
+    return nullcontext(Silence()) if quiet else _close_with_command(Bar(n_networks, 0))
+
+
+def _close_with_command(bar: Bar) -> Bar:
     """The bar, whose line ends before anything else is printed when the command ends."""
     click.get_current_context().call_on_close(bar.close)
     return bar

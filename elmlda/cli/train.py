@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.command import NETWORK, OUTPUT, Command, flag, option
-from elmlda.cli.conduct import build, close_with_command, read_share
+from elmlda.cli.conduct import build, open_counter, read_share
 from elmlda.cli.options import (
     config_option,
     data_options,
@@ -74,15 +73,12 @@ def train(**options: Any) -> None:
     """
     from elmlda.experiments.model import TrainModel, fill_in_defaults
     from elmlda.experiments.options import DataOptions
-    from elmlda.experiments.progress import Bar, Silence
     from elmlda.networks.jobs import load_job_data
     from elmlda.networks.model_file import write_model
     from elmlda.networks.steps import find_multiplier
 
     if options["n"] > 1 and options["output"] == "pi":
-        raise click.UsageError(
-            "an ensemble combines posteriors, and PI-ELM has none: use --output lda."
-        )
+        raise click.UsageError("an ensemble combines posteriors, PI-ELM has none: use --output lda.")
     ridge, share = None if options["ridge"] == "auto" else options["ridge"], read_share(options)
     dataset = load_job_data(build(DataOptions, options).dataset_ref)
     wanted = build(TrainModel, fill_in_defaults({**options, "ridge": ridge}, dataset))
@@ -91,8 +87,7 @@ def train(**options: Any) -> None:
     wanted.check(dataset, share)
     if (multiplier := find_multiplier(options["precision"])) and not options["quiet"]:
         say(f"bfloat16 {multiplier}.", err=True)
-    is_silent = options["quiet"] or wanted.n == 1
-    with nullcontext(Silence()) if is_silent else close_with_command(Bar(wanted.n, 0)) as bar:
+    with open_counter(wanted.n, options["quiet"] or wanted.n == 1) as bar:
         model = wanted.train(dataset, share, bar)
     write_model(path, model)
     if not options["quiet"]:

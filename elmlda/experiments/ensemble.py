@@ -149,22 +149,29 @@ class EnsemblePlan(NetworkPlan["Ensemble", NetworkJob]):
         return [job for job in members if posteriors.read(job.key, self.n_hidden) is None]
 
     def advise(self) -> ElmldaError | None:
-        """Which fan-out would use what a sweep has kept, if that is another one."""
-        counts = Counter(size // self.data.n_inputs for size in self.posteriors.list_sizes())
-        counts.pop(self.experiment.fanout, None)
+        """Which size would use what a sweep has kept, if that is another one."""
+        counts = Counter(self.posteriors.list_sizes())
+        counts.pop(self.n_hidden, None)
         if not counts:
             return None
-        kept = " and ".join(f"{n:,} networks of fan-out {f}" for f, n in sorted(counts.items()))
-        fanout, n_kept = max(counts.items())
-        n = min(self.experiment.n, n_kept)
+        kept = " and ".join(
+            f"{n:,} networks of {self._name_size(size)}" for size, n in sorted(counts.items())
+        )
+        largest, n_kept = max(counts.items())
+        n, fanout = min(self.experiment.n, n_kept), largest // self.data.n_inputs
+        is_fanout = largest % self.data.n_inputs == 0
         return ElmldaError(
-            f"Networks of fan-out {self.experiment.fanout} will be trained; the posteriors that are "
+            f"Networks of {self._name_size(self.n_hidden)} will be trained; the posteriors that are "
             f"there are of {kept}.",
-            "Use {fanout_} {n} {repeats} to combine those instead.",
-            fanout_=fanout,
+            "Use {} {n} {repeats} to combine those instead.",
+            **{"fanout_": fanout} if is_fanout else {"hidden": largest},
             n=n,
             repeats=min(self.experiment.repeats, n_kept // n),
         )
+
+    def _name_size(self, n_hidden: int) -> str:
+        fanout, rest = divmod(n_hidden, self.data.n_inputs)
+        return f"{n_hidden:,} hidden units" if rest else f"fan-out {fanout}"
 
     def count_jobs(self) -> int:
         return self.experiment.repeats * self.experiment.n
