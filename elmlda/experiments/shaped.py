@@ -49,8 +49,8 @@ class Shaped(DataOptions, UnitOptions, Study):
     def plans(self, folder: Path | None, share: Share) -> Plans:
         folder = folder or self.default_folder
         schemes = [scheme for scheme in INPUT_WEIGHTS if scheme in tuple(self.schemes)]
-        tuned: dict[str, list[TuneRecord]] = {}
-        for scheme in schemes:
+        tuned: dict[str, list[TuneRecord]] = {scheme: [] for scheme in schemes}
+        for scheme in reversed(schemes):  # data that have no fields are refused at once
             tuned[scheme] = yield from self._tune(scheme, folder / TUNE_FOLDER / scheme, share)
         if all(tuned.values()):
             networks = self._networks(*settle(tuned))

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,6 +149,9 @@ def test_receptive_fields_need_images(refusal):
     assert refusal("sweep", "--dataset", "iris", *weights) == expected
     assert refusal("compare", "--dataset", "iris", *weights) == expected
     assert refusal("train", "--dataset", "iris", *weights) == expected
+    found = refusal("shaped", "--dataset", "iris", "--fanout", 1, "--tune-fanout", 1)
+    assert found == expected.replace("field", "field-constrained", 1)
+    assert not Path("results").exists(), "at once, not after hours"
 
 
 def test_wrong_values(refusal, clouds):
@@ -411,6 +415,21 @@ def test_scores_of_pi_and_posteriors_of_lda_are_kept(jobs, clouds):
         scores = trained.readouts[0].scores[method][:, -1]
         expected = softmax(scores, axis=1) if method == "lda" else scores
         np.testing.assert_allclose(found[method].outputs, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_the_same_records_side_by_side_and_after_more_ensembles(clouds, tmp_path):
+    chosen = Setting("constrained", "pi", 1.0, 0.1), Setting("constrained", "lda", 2.0, 0.1)
+    few = ShapedNetworks(
+        data_dir=clouds, chosen=chosen, combined=chosen, fanouts="1-2", repeats=2, n=2, ensembles=1
+    )
+    more = replace(few, ensembles=2)
+    few.run(tmp_path / "grown", threads=1)
+    more.run(tmp_path / "grown", threads=1)
+    more.run(tmp_path / "once", jobs=2, threads=1)
+    for name in ("networks.csv", "ensembles.csv"):
+        rows = read_rows(tmp_path / "once" / name)
+        assert len(rows) == (2 * 4 * 2 if name == "networks.csv" else 2 * 2 * 2)
+        assert read_rows(tmp_path / "grown" / name) == rows
 
 
 def test_few_networks_of_every_kind_come_first(jobs):
