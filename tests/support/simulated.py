@@ -10,10 +10,11 @@ from made_up import ensemble_records, pair_records, sweep_records, timing_record
 from elmlda.reports.claims.evidence import ALL_FANOUTS, ALL_SIZES
 
 
-def load_script():
-    """scripts/check-rule as a module."""
-    path = Path(__file__).parents[2] / "scripts/check-rule"
-    spec = spec_from_loader("check_rule", SourceFileLoader("check_rule", str(path)))
+def load_script(name="check-rule"):
+    """One of scripts/ as a module."""
+    path = Path(__file__).parents[2] / "scripts" / name
+    module_name = name.replace("-", "_")
+    spec = spec_from_loader(module_name, SourceFileLoader(module_name, str(path)))
     module = sys.modules[spec.name] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
