@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,14 @@ TILE_ROWS, TILE_COLUMNS = 4096, 1024
 _COLUMN_MAJOR, _AS_STORED, _TRANSPOSED = 102, 111, 112
 _LP64, _SEQUENTIAL = 0, 1
 
-Gemm: TypeAlias = Callable[..., None]
-"""MKL's cblas_gemm_bf16bf16f32."""
+
+@dataclass(frozen=True)
+class Mkl:
+    """Routines of MKL."""
+
+    gemm: Callable[..., None]
+    """cblas_gemm_bf16bf16f32"""
+    free_buffers: Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -41,26 +46,25 @@ class Multiplier:
 
     library: str
     reason: str
-    gemm: Gemm | None = None
+    mkl: Mkl | None = None
     """None where the float32 BLAS multiplies."""
 
     def __str__(self) -> str:
-        return f"by {self.library}: {self.reason}"
+        return f"by {self.library}, {self.reason}"
 
 
 @cache
 def choose_multiplier() -> Multiplier:
     """MKL where the processor has matrix units and the package is there, else the float32 BLAS."""
-    fallback = "the float32 BLAS, at its speed"
-    if "amx_bf16" not in read_cpu_flags():
-        return Multiplier(fallback, "this processor has no matrix units (AMX)")
     try:
-        return load_mkl()
+        if "amx_bf16" in read_cpu_flags():
+            return load_mkl()
+        reason = "this processor has no matrix units (AMX)"
     except PackageNotFoundError:
-        remedy = "its matrix units (AMX) need mkl: pip install 'elmlda[amx]'"
-        return Multiplier(fallback, f"this processor is faster than that, but {remedy}")
+        reason = "this processor's matrix units (AMX) need MKL: pip install 'elmlda[amx]'"
     except (OSError, AttributeError) as error:
-        return Multiplier(fallback, f"mkl cannot be used ({error})")
+        reason = f"MKL cannot be used ({error})"
+    return Multiplier("float32 BLAS", f"at float32's speed: {reason}")
 
 
 @cache
@@ -78,7 +82,8 @@ def load_mkl() -> Multiplier:
     a = b = c = (pointer, number)
     gemm.argtypes = (*[number] * 6, scalar, *a, *b, scalar, *c)
     gemm.restype = None
-    return Multiplier(f"MKL {package.version}", "this processor has matrix units (AMX)", gemm)
+    mkl = Mkl(gemm, library.MKL_Free_Buffers)
+    return Multiplier(f"MKL {package.version}", "on this processor's matrix units (AMX)", mkl)
 
 
 def round_to_bfloat16(values: FloatArray) -> None:
@@ -89,7 +94,7 @@ def round_to_bfloat16(values: FloatArray) -> None:
         bits &= 0xFFFF0000
 
 
-def add_gram_bfloat16(batch: FloatArray, gram: FloatArray, gemm: Gemm, threads: int) -> None:
+def add_gram_bfloat16(batch: FloatArray, gram: FloatArray, mkl: Mkl, threads: int) -> None:
     """Add batch · batchᵀ to the lower triangle of the float32 `gram`, like `blas.add_gram`.
 
     `batch` is n × k, the transpose of a C-ordered matrix of rounded float32 values. It is overwritten:
@@ -103,12 +108,13 @@ def add_gram_bfloat16(batch: FloatArray, gram: FloatArray, gemm: Gemm, threads: 
         packed = batch.T.view(np.uint16)[:, :n].T
 
         def add_tile(rows: slice, columns: slice) -> None:
-            add_product(packed[rows], packed[columns], gram[rows, columns], gemm)
+            add_product(packed[rows], packed[columns], gram[rows, columns], mkl)
 
         list(pool.map(add_tile, *zip(*_tiles_below(n), strict=True)))
+    mkl.free_buffers()  # or they are still there when memory is needed for the factorisation
 
 
-def add_product(a: NDArray[np.uint16], b: NDArray[np.uint16], out: FloatArray, gemm: Gemm) -> None:
+def add_product(a: NDArray[np.uint16], b: NDArray[np.uint16], out: FloatArray, mkl: Mkl) -> None:
     """Add a · bᵀ to `out`, all Fortran-ordered; `a` and `b` have the bits of bfloat16 numbers."""
     operands = [
         argument
@@ -117,7 +123,7 @@ def add_product(a: NDArray[np.uint16], b: NDArray[np.uint16], out: FloatArray, g
     ]
     sizes = *out.shape, a.shape[1]
     require_shapes(a=(a.shape, (len(out), sizes[-1])), b=(b.shape, (out.shape[1], sizes[-1])))
-    gemm(_COLUMN_MAJOR, _AS_STORED, _TRANSPOSED, *sizes, 1.0, *operands[:4], 1.0, *operands[4:])
+    mkl.gemm(_COLUMN_MAJOR, _AS_STORED, _TRANSPOSED, *sizes, 1.0, *operands[:4], 1.0, *operands[4:])
 
 
 def _row_blocks(matrix: FloatArray) -> Iterator[FloatArray]:

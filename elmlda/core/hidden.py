@@ -131,9 +131,9 @@ class HiddenLayer:
 
         Where matrix units multiply what was rounded, `hidden` is overwritten.
         """
-        gemm = choose_multiplier().gemm if self.is_rounded else None
-        if gemm:
-            add_gram_bfloat16(hidden.T, gram, gemm, self.threads)
+        mkl = choose_multiplier().mkl if self.is_rounded else None
+        if mkl:
+            add_gram_bfloat16(hidden.T, gram, mkl, self.threads)
         else:
             add_gram(hidden.T, gram)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmlda.core.bfloat16 import Gemm, add_product
+from elmlda.core.bfloat16 import Mkl, add_product
 from elmlda.core.blas import multiply
 from elmlda.core.hidden import UNITS_PER_DRAW
 from elmlda.datasets import Dataset
@@ -160,9 +160,9 @@ def measure_speeds(precision: str, n: int = 2048, seconds: float = 0.5) -> Speed
         measure_matmul_speed(HIDDEN_DTYPES[name], n, seconds) for name in (precision, "double")
     )
     multiplier = find_multiplier(precision)
-    if multiplier is None or multiplier.gemm is None:
+    if multiplier is None or multiplier.mkl is None:
         return Speeds(hidden, hidden, solver)
-    units = measure_bfloat16_speed(multiplier.gemm, count_blas_threads(), n, seconds)
+    units = measure_bfloat16_speed(multiplier.mkl, count_blas_threads(), n, seconds)
     return Speeds(hidden, units, solver)
 
 
@@ -173,14 +173,14 @@ def measure_matmul_speed(dtype: type[np.floating], n: int, seconds: float) -> fl
     return 2.0 * n**3 * _count_calls(lambda: multiply(a, a, out), seconds)
 
 
-def measure_bfloat16_speed(gemm: Gemm, threads: int, n: int, seconds: float) -> float:
+def measure_bfloat16_speed(mkl: Mkl, threads: int, n: int, seconds: float) -> float:
     """The same of matrix units, a product in each thread."""
     a = np.full((n, n), 0x3F00, np.uint16, order="F")  # the bits of 0.5
     outs = [np.zeros((n, n), np.float32, order="F") for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
 
         def multiply_all() -> None:
-            list(pool.map(lambda out: add_product(a, a, out, gemm), outs))
+            list(pool.map(lambda out: add_product(a, a, out, mkl), outs))
 
         return 2.0 * n**3 * threads * _count_calls(multiply_all, seconds)
 

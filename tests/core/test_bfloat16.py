@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmlda.core import bfloat16, hidden
-from elmlda.core.bfloat16 import Multiplier, choose_multiplier, round_to_bfloat16
+from elmlda.core.bfloat16 import Mkl, Multiplier, choose_multiplier, round_to_bfloat16
 from elmlda.core.hidden import HiddenLayer, draw_input_weights
 from elmlda.core.statistics import Statistics
 from elmlda.settings import ACTIVATION_NAMES
@@ -89,7 +89,7 @@ def test_mkl_gives_the_gram_matrix_of_float64():
 import numpy as np
 from elmlda.core import bfloat16
 bfloat16.TILE_ROWS, bfloat16.TILE_COLUMNS, bfloat16.ELEMENTS_PER_BLOCK = 40, 16, 100
-gemm = bfloat16.load_mkl().gemm
+mkl = bfloat16.load_mkl().mkl
 rng = np.random.default_rng(0)
 for n_samples, n_hidden, threads in ((50, 96, 1), (33, 101, 3), (7, 5, 2), (1, 1, 1)):
     buffer = rng.normal(size=(n_samples + 9, n_hidden)).astype(np.float32)
@@ -97,7 +97,7 @@ for n_samples, n_hidden, threads in ((50, 96, 1), (33, 101, 3), (7, 5, 2), (1, 1
     exact = buffer[:n_samples].T.astype(float) @ buffer[:n_samples]
     gram = np.ones((n_hidden, n_hidden), np.float32, order="F")
     rest = buffer[n_samples:].copy()
-    bfloat16.add_gram_bfloat16(buffer[:n_samples].T, gram, gemm, threads)
+    bfloat16.add_gram_bfloat16(buffer[:n_samples].T, gram, mkl, threads)
     np.testing.assert_allclose(np.tril(gram), np.tril(exact + 1), atol=2e-5, rtol=1e-6)
     np.testing.assert_array_equal(buffer[n_samples:], rest)
 print("done")
@@ -114,7 +114,7 @@ import numpy as np
 from elmlda.core.bfloat16 import add_product
 ones = np.full((64, 64), 0x3F80, np.uint16, order="F")
 out = np.zeros((64, 64), np.float32, order="F")
-add_product(ones, ones, out, load_mkl().gemm)
+add_product(ones, ones, out, load_mkl().mkl)
 assert (out == 64).all()
 maps = Path("/proc/self/maps").read_text()
 print("mkl_sequential" in maps, "iomp" in maps, "mkl_intel_thread" in maps)
@@ -154,7 +154,7 @@ def test_without_matrix_units_the_float32_blas_multiplies(processor):
         processor(*flags)
         choose_multiplier.cache_clear()
         found = choose_multiplier()
-        assert found.gemm is None
+        assert found.mkl is None
         assert str(found).endswith("this processor has no matrix units (AMX)")
 
 
@@ -165,7 +165,7 @@ def test_without_the_package_it_says_how_to_install_it(processor, monkeypatch):
     processor("amx_bf16")
     monkeypatch.setattr(bfloat16, "distribution", missing)
     bfloat16.load_mkl.cache_clear()
-    assert choose_multiplier().gemm is None
+    assert choose_multiplier().mkl is None
     assert str(choose_multiplier()).endswith("pip install 'elmlda[amx]'")
 
 
@@ -184,14 +184,14 @@ def test_a_package_without_a_library_that_works(processor, monkeypatch, tmp_path
     monkeypatch.setattr(bfloat16, "distribution", Broken)
     bfloat16.load_mkl.cache_clear()
     (tmp_path / "libmkl_rt.so.3").write_bytes(b"no library")
-    assert choose_multiplier().gemm is None
-    assert "mkl cannot be used (" in str(choose_multiplier())
+    assert choose_multiplier().mkl is None
+    assert "MKL cannot be used (" in str(choose_multiplier())
 
 
 def test_weighted_samples_are_not_for_matrix_units(monkeypatch):
     """The root of a weight times a bfloat16 number is none."""
     asked = []
-    units = Multiplier("units", "here", gemm=lambda *_: None)
+    units = Multiplier("units", "here", Mkl(lambda *_: None, lambda: None))
     monkeypatch.setattr(hidden, "choose_multiplier", lambda: units)
     monkeypatch.setattr(hidden, "add_gram_bfloat16", lambda *arguments: asked.append(arguments))
     weights = draw_input_weights(np.random.default_rng(0), 3, 4, dtype=np.float32)
