@@ -78,6 +78,16 @@ class Table:
         """Number of classes."""
         return len(self.classes)
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the samples."""
+        return self.samples.nbytes
+
+    @property
+    def loading_bytes(self) -> int:
+        """Memory while it was loaded: its columns, too, as they were read."""
+        return 2 * self.nbytes
+
     def divide(self, train_rows: NDArray[np.integer], test_rows: NDArray[np.integer]) -> Dataset:
         """Make a data set of some samples (their indices) to train on and others to test on.
 
@@ -99,7 +109,7 @@ class Table:
             has_own_split=False,
             preparation={**self.preparation, "rows": _hash_rows(train_rows, test_rows)},
         )
-        return dataset.standardise() if self.is_standardised else dataset
+        return dataset.standardise(in_place=True) if self.is_standardised else dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +153,25 @@ class Dataset:
         """Number of classes."""
         return len(self.classes)
 
-    def standardise(self) -> Dataset:
+    @property
+    def nbytes(self) -> int:
+        """Memory of both parts."""
+        return self.train.nbytes + self.test.nbytes
+
+    @property
+    def loading_bytes(self) -> int:
+        """Memory while it was loaded: also as it was read, if it was divided or standardised then."""
+        is_as_read = self.has_own_split and not self.is_standardised
+        return self.nbytes if is_as_read else 2 * self.nbytes
+
+    def standardise(self, in_place: bool = False) -> Dataset:
         """The same with each input at mean 0 and variance 1 in the training part.
 
         The test part is moved and scaled alike. An input that is constant in the training part is 0
-        in both.
+        in both. The inputs may be overwritten, if that is said, to save memory.
         """
         train, test, scaling = standardise(
-            self.train.inputs, self.test.inputs, self.name, self.feature_names
+            self.train.inputs, self.test.inputs, self.name, self.feature_names, in_place
         )
         return replace(
             self,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elmlda.datasets.words import quote_name
 from elmlda.errors import ElmldaError
 
-ELEMENTS_AT_A_TIME = 1 << 22
+ELEMENTS_AT_A_TIME = 1 << 19
 """Bounds the float64 copy of what is being scaled."""
 LARGEST = 1e30
 """A scaled input beyond this would leave float32 on its way through the hidden layer."""
@@ -37,12 +37,14 @@ def standardise(
     test: NDArray[Any],
     where: str = "inputs",
     names: Sequence[str] | None = None,
+    in_place: bool = False,
 ) -> tuple[NDArray[Any], NDArray[Any], Scaling]:
     """Standardise inputs, n_samples × n_inputs, by the training part alone.
 
     Parameters
     ----------
     where, names : for a message: the data set, and the inputs' names
+    in_place : whether the given arrays may be overwritten, to save memory
 
     Returns
     -------
@@ -55,7 +57,9 @@ def standardise(
         For inputs that come later.
     """
     dtype = np.result_type(train, np.float32)
-    scaled = np.empty(train.shape, dtype), np.empty(test.shape, dtype)
+    scaled = train, test
+    if not (in_place and train.dtype == test.dtype == dtype):
+        scaled = np.empty(train.shape, dtype), np.empty(test.shape, dtype)
     scaling = Scaling(np.empty(train.shape[1]), np.empty(train.shape[1]))
     step = max(1, ELEMENTS_AT_A_TIME // (len(train) + len(test)))
     for start in range(0, train.shape[1], step):

@@ -14,6 +14,7 @@ from elmlda.experiments.network_experiment import require_possible
 from elmlda.experiments.options import DataOptions, LayerOptions, Share, read_sizes
 from elmlda.experiments.progress import Progress
 from elmlda.networks.cost import (
+    BASE_BYTES,
     Problem,
     predict_peak_bytes,
     predict_ridge_bytes,
@@ -104,9 +105,9 @@ class TrainModel(DataOptions, LayerOptions):
     def _peak_bytes(self, dataset: Dataset, n_hidden: int, chunk: int, jobs: int) -> int:
         """Memory that the training takes at its peak, with the networks that are trained already."""
         itemsize = HIDDEN_DTYPES[self.settings.precision]().itemsize
-        inputs = dataset.train.nbytes + dataset.test.nbytes
-        problem = Problem.of(dataset, (n_hidden,))
+        inputs, problem = dataset.nbytes, Problem.of(dataset, (n_hidden,))
         one = predict_peak_bytes(problem, chunk, itemsize, inputs)
+        one = max(one, BASE_BYTES + dataset.loading_bytes)
         needed = predict_total_bytes(one, inputs, jobs)
         if self.ridge is None:
             needed = max(needed, jobs * predict_ridge_bytes(problem, itemsize, inputs))

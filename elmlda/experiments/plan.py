@@ -20,6 +20,7 @@ from elmlda.errors import ElmldaError
 from elmlda.execute.local import Backend
 from elmlda.experiments.options import Share
 from elmlda.networks.cost import (
+    BASE_BYTES,
     Problem,
     predict_peak_bytes,
     predict_ridge_bytes,
@@ -242,16 +243,15 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
     def peak_bytes(self, sizes: tuple[int, ...] | None = None) -> int:
         """Memory that the run takes at its peak: all its processes together, or one worker."""
         data, share, sizes = self.data, self.share, sizes or self.sizes
-        parts = [data.samples] if isinstance(data, Table) else [data.train, data.test]
-        shared = sum(part.nbytes for part in parts)
-        problem, inputs = self.problem(sizes), shared + self.extra_bytes
+        problem, inputs = self.problem(sizes), data.nbytes + self.extra_bytes
         precision = "double" if problem.in_double else self.settings.precision
         itemsize = HIDDEN_DTYPES[precision]().itemsize
         one = predict_peak_bytes(problem, share.chunk, itemsize, inputs)
+        one = max(one, BASE_BYTES + data.loading_bytes)
         if self.chooses_ridge:
             one = max(one, predict_ridge_bytes(problem, itemsize, inputs))
         waiting = predict_waiting_bytes(self.n_blocks, itemsize, sizes[-1])
-        return predict_total_bytes(one, shared, share.jobs) + waiting
+        return predict_total_bytes(one, data.nbytes, share.jobs) + waiting
 
 
 def note_double(repeat: int, precision: str, settings: NetworkSettings) -> str | None:

@@ -5,6 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import ELMLDA, TWO_CORES
 from processes import alive_in_session, unmeasured
@@ -73,6 +74,7 @@ def measure(folder, *arguments):
                 "sweep --fanout 1-10 --repeats 1 --chunk 10000",
                 "sweep --fanout 1-10 --repeats 1 --precision double",
                 "sweep --fanout 20 --repeats 1",
+                "ensemble --dataset iris --fanout 10 --n 300 --repeats 1",
             )
         ),
         *(
@@ -92,6 +94,18 @@ def test_memory_is_predicted_within_15_percent(predict, tmp_path, arguments):
     print(f"{measured / 1e9:.3f} GB measured, {predicted / 1e9:.2f} GB predicted")
     assert measured == pytest.approx(predicted, rel=0.15)
     assert predicted < MOST_BYTES
+
+
+@WITH_PROC
+def test_memory_of_categories_is_predicted(predict, tmp_path):
+    """A small file of words becomes many inputs, which are standardised."""
+    rng = np.random.default_rng(0)
+    cells = np.char.mod("v%d", rng.integers(0, 90, (9000, 10)))
+    labels = np.char.mod("%d", np.arange(9000) % 3)
+    lines = [",".join("abcdefghijy"), *map(",".join, np.column_stack([cells, labels]).tolist())]
+    (tmp_path / "words.csv").write_text("\n".join(lines))
+    arguments = "sweep --dataset words.csv --label y --hidden 50 --repeats 1"
+    test_memory_is_predicted_within_15_percent(predict, tmp_path, arguments)
 
 
 def test_the_papers_table_2_fits_as_the_sweep_does(predict):
