@@ -25,7 +25,7 @@ from elmlda.ranges import format_ranges
 
 NESTED, LIMIT = "nested", "limit"
 TOLERATED_ERRORS = 1
-"""By so many errors the counts at one fan-out may differ: rounding decides ties."""
+"""Allowed difference of two counts at one fan-out: rounding decides ties."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Standing:
-    """What a contestant takes for all fan-outs: a row of bench.csv."""
+    """A contestant's time for all fan-outs: a row of bench.csv."""
 
     contestant: str
     methods: str

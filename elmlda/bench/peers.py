@@ -22,7 +22,7 @@ from elmlda.networks.steps import HIDDEN_DTYPES
 from elmlda.settings import ACTIVATION_NAMES, NetworkSettings
 
 LIBRARY_BYTES = 100_000_000
-"""What a peer's library takes by itself: its modules, BLAS's buffers."""
+"""Memory of a peer's library itself: its modules, BLAS's buffers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class Peer:
     method: str
     """Which of elmlda's methods it is: pi or lda."""
     call: str
-    """What is called, for readers."""
+    """The call, for display."""
     distribution: str
     module: str
     predict: Callable[[PeerTask, FloatArray], IntArray]

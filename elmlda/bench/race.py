@@ -60,7 +60,7 @@ class Absence:
 
 @dataclass(frozen=True)
 class RacePlan:
-    """Who races over what."""
+    """Contestants, fan-outs and settings of a race."""
 
     dataset: Dataset
     fanouts: tuple[int, ...]

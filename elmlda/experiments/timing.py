@@ -16,6 +16,7 @@ from elmlda.execute.local import execute
 from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan
 from elmlda.experiments.options import read_sizes
 from elmlda.experiments.plan import Step, Work, note_double
+from elmlda.machine import describe_machine
 from elmlda.networks.jobs import run_job
 from elmlda.networks.train import NetworkResult
 from elmlda.runs.plausible import require_plausible
@@ -110,7 +111,8 @@ class TimingPlan(NetworkPlan["Timing", TimingJob]):
 
     @property
     def extent(self) -> dict[str, Any]:
-        return {"repeats": self.experiment.repeats, "n_hidden": list(self.sizes)}
+        cpu = describe_machine()["cpu"]
+        return {"repeats": self.experiment.repeats, "n_hidden": list(self.sizes), "cpus": [cpu]}
 
     def keys(self) -> list[TimingKey]:
         return [job.key for job in self.jobs()]

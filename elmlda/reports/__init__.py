@@ -1,1 +1,1 @@
-"""Stored records in; what people look at out. Nothing here computes a network."""
+"""Tables, figures and pages from stored records. Nothing here trains a network."""

@@ -90,7 +90,7 @@ def _varied(run: RunRecords) -> tuple[str, float]:
 
 
 def name_combination(activation: str, scale: float) -> str:
-    """What people see of a combination."""
+    """A combination's name, for display."""
     return f"{activation}, {'raw inputs' if scale == 1 else f'inputs / {1 / scale:.6g}'}"
 
 
@@ -244,7 +244,7 @@ def _describe_paired(table: pd.DataFrame) -> Iterator[str]:
 
 
 def make_choices_report(runs: Sequence[RunRecords]) -> Report:
-    """What the combinations say together."""
+    """The report on all combinations."""
     table = tabulate_choices(runs)
     findings = describe_choices(table)
     first = runs[0].settings

@@ -35,7 +35,7 @@ CONTESTANTS = {
     ("pi", "gcv"): "PI-ELM, ridge",
     ("lda", "gcv"): "LDA-ELM, ridge",
 }
-"""Method and rule -> what people see."""
+"""Method and rule -> name for display."""
 
 
 RANK_COLUMNS = [
@@ -52,13 +52,13 @@ RANKS_NOTE = (
 
 
 def find_runs(folder: Path) -> list[RunRecords]:
-    """The comparisons below a folder, by name; runs of other experiments are none."""
+    """The comparisons below a folder, by name; runs of other experiments are left out."""
     runs = [read_run(path.parent) for path in sorted(folder.glob(f"*/{MANIFEST}"))]
     return [run for run in runs if run.compare]
 
 
 def make_comparison_report(folder: Path) -> Report:
-    """What the comparisons below the folder say together."""
+    """The report on all comparisons below a folder."""
     runs = find_runs(folder)
     if not runs:
         raise ElmldaError(f"{folder}: neither a run nor a folder of comparisons. Name a run's folder.")
@@ -138,7 +138,7 @@ def _explain_gain(name: str, row: Any) -> str:
 
 
 def _explain_loss(name: str, row: Any) -> str:
-    """Whether LDA-ELM's errors on one set are the price of a class that PI-ELM neglects."""
+    """Whether LDA-ELM's additional errors come with a better recall of PI-ELM's worst class."""
     worst = row["pi_worst_recall_percent"], row["lda_worst_recall_percent"]
     text = (
         f"On {name} ({row['n_hidden']} hidden units, {RULE_NAMES[row['rule']]}) PI-ELM has "

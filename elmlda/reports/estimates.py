@@ -168,7 +168,7 @@ def slope_weights(places: FloatArray) -> FloatArray:
 
 
 def student_quantile(level: float, degrees: int) -> float:
-    """What leaves `level` between minus and plus it."""
+    """Two-sided quantile: Student's t lies within ± it with probability `level`."""
     return float(special.stdtrit(degrees, 0.5 + level / 2))
 
 

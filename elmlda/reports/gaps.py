@@ -14,7 +14,7 @@ from elmlda.reports.subjects.designs import find_design_gaps
 
 
 def find_gaps(run: RunRecords) -> list[str]:
-    """In sentences."""
+    """A sentence for each."""
     gaps = list(_compare_gaps(run))
     if run.has_papers_experiments:
         gaps += [*_sweep_gaps(run), *_ensemble_gaps(run), *_calibration_gaps(run), *_timing_gaps(run)]

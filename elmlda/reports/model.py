@@ -1,4 +1,4 @@
-"""What a report is. Every report is made as a `Report`; `render` and `write` know nothing else."""
+"""The report model: every report is a `Report`, the only thing that `render` and `write` know."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from elmlda.reports.plots import Plot, draw
 
 @dataclass(frozen=True)
 class Cell:
-    """What a table shows at one place, and the value that it is sorted by."""
+    """A cell of a table: its text, and the value that it is sorted by."""
 
     text: str
     sort: float | str
@@ -51,7 +51,7 @@ class Column:
 
     @property
     def is_papers(self) -> bool:
-        """Whether it says something only beside the paper's numbers."""
+        """Whether it makes sense only beside the paper's numbers."""
         return self.field.startswith("paper_") or self.field.endswith("_distance")
 
     def show(self, row: Mapping[Any, Any]) -> Cell:
@@ -96,7 +96,7 @@ def make_table(
     beside_paper: bool = True,
     kind: str = "numbers",
 ) -> Table:
-    """A table from the columns that the frame has; the paper's only if they say something."""
+    """A table from the columns that the frame has; the paper's only with `beside_paper`."""
     shown = [
         column for column in columns if column.field in frame and (beside_paper or not column.is_papers)
     ]
@@ -106,7 +106,7 @@ def make_table(
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: `name` is that of its files."""
+    """A figure; its files are called `name`."""
 
     name: str
     alt: str
@@ -119,14 +119,14 @@ class Drawing:
         return draw(self.plot)
 
     def data_uri(self, theme: str) -> Markup:
-        """The figure as an address that holds its own content; nothing in it needs escaping."""
+        """The figure as a data URI; nothing in it needs escaping."""
         files = self.files if theme == "light" else draw(self.plot, ("svg",), theme)
         return Markup(f"data:image/svg+xml;base64,{base64.b64encode(files['svg']).decode()}")
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what belongs to it, in the order of the page; empty parts are left out."""
+    """A heading and its content, in the order of the page; empty parts are left out."""
 
     key: str
     title: str
@@ -137,7 +137,7 @@ class Section:
     items: Sequence[str] = ()
     """A list, after all else."""
     folded: bool = False
-    """Whether the page shows tables and list only when they are asked for."""
+    """Whether the page folds tables and list away."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All that is said of a run, a comparison, a study or a race.
+    """The report of a run, a comparison, a study or a benchmark.
 
     Attributes
     ----------

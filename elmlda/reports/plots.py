@@ -29,7 +29,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 DARK_COLORS = ("#56B4E9", "#E8803A", "#2FC49B", "#E3A1C6", "#F0C04A")
 MARKERS = ("o", "s", "D", "^", "v")
 LDA, PI, THIRD = 0, 1, 2
-"""Places of the methods among colours and markers; the third is what else a figure compares."""
+"""Indices of colours and markers: the methods, and a third curve."""
 FONT_SIZE = 9
 WIDTH = 5.2
 """Inches: letters are as large as the page's small print at 1280 pixels, and readable at 360."""
@@ -91,7 +91,7 @@ def _save(figure: Figure, suffix: str) -> bytes:
 
 @contextmanager
 def _plain_environment() -> Iterator[None]:
-    """Without what makes matplotlib fail: an unknown backend or locale, a date that is none."""
+    """Without variables that make matplotlib fail: an unknown backend or locale, an invalid date."""
     names = ("MPLBACKEND", "SOURCE_DATE_EPOCH", "LC_ALL")
     kept = {name: os.environ.pop(name) for name in names if name in os.environ}
     os.environ["LC_ALL"] = "C"

@@ -68,9 +68,10 @@ def _name_parts(machine: Mapping[str, Any]) -> Iterator[str]:
 
 def name_timed_machine(run: RunRecords) -> str:
     """Where the times were measured, in a sentence."""
-    threads = run.planned("timing").get("threads")
-    using = f", {threads} threads" if threads else ""
-    machines = [machine.get("cpu") for machine in run.manifest["machines"] if isinstance(machine, dict)]
-    if len(machines) == 1 and machines[0]:
-        return f"Timed on {printable(machines[0], LONGEST_SETTING)}{using}."
+    planned, machines = run.planned("timing"), run.manifest["machines"]
+    threads = planned.get("threads", 0)
+    using = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
+    cpus = planned.get("cpus") or [machine.get("cpu", "") for machine in machines]
+    if "cpus" in planned or len(cpus) == 1:
+        return f"Timed on {printable(' and '.join(cpus), LONGEST_SETTING)}{using}."
     return f"Timed on one of the machines that are listed below{using}."

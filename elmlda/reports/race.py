@@ -132,7 +132,7 @@ def _describe_call(contestant: str) -> str:
 
 
 def describe_best_pair(standings: Sequence[Standing]) -> str:
-    """What a user would otherwise take: the fastest peer for each method, together; empty without."""
+    """The fastest peers for PI and LDA together; empty if a method has none."""
     known = [row for row in standings if row.contestant in PEERS and row.kind != "absent"]
     fastest = {row.methods: row for row in sorted(known, key=lambda row: -row.seconds)}
     if set(fastest) != set(METHOD_NAMES.values()):
@@ -157,7 +157,7 @@ def plot_race(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
             look = {"color": plots.ink(), "marker": "|"}
         hollow: dict[str, Any] = {"mfc": "none"} if row["kind"] == "fitted" else {}
         axes.plot(row["seconds"], place, ls="", ms=7, **look, **hollow)
-        label = _label(row["seconds"], row["kind"], row["ratio_to_nested"])
+        label = _label(row["seconds"], row["ratio_to_nested"])
         axes.annotate(label, (row["seconds"], place), (8, 0), textcoords="offset points", va="center")
     plots.name_rows(axes, [f"{row.contestant} ({row.methods})" for row in known.itertuples()])
     low, high = known["seconds"].min(), known["seconds"].max()
@@ -167,10 +167,9 @@ def plot_race(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
     axes.set_title(title)
 
 
-def _label(seconds: float, kind: str, ratio_to_nested: float) -> str:
-    """As in `412 s (fitted), 14.72 ×`."""
-    fitted = " (fitted)" if kind == "fitted" else ""
-    return f"{seconds:,.{0 if seconds >= 100 else 1}f} s{fitted}, {ratio_to_nested:.2f} ×"
+def _label(seconds: float, ratio_to_nested: float) -> str:
+    """As in `412 s, 14.72 ×`."""
+    return f"{seconds:,.{0 if seconds >= 100 else 1}f} s, {ratio_to_nested:.2f} ×"
 
 
 def make_growth_report(

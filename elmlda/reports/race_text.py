@@ -53,7 +53,7 @@ def format_precisions(standings: Iterable[PrecisionStanding]) -> str:
 
 
 def format_result(result: Measurement | Absence) -> str:
-    """A line to read while the race is on."""
+    """A line of progress."""
     where = f"{result.contestant:14} fan-out {format_ranges(result.fanouts):8}"
     if isinstance(result, Absence):
         return f"{where} ABSENT: {result.reason}"
@@ -61,7 +61,7 @@ def format_result(result: Measurement | Absence) -> str:
 
 
 def format_outcome(outcome: Outcome) -> str:
-    """The table of the race, and what is to be said of its rows."""
+    """The table of the race, and notes on its rows."""
     standings = outcome.standings
     header = (
         f"{'contestant':14} {'methods':11} {'fan-outs':9} {'seconds':>9} {'':9} "

@@ -18,7 +18,7 @@ from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL
 
 METHOD_NAMES = {"pi": "PI-ELM", "pi_constant": "PI-ELM with a constant unit", "lda": "LDA-ELM"}
-"""Method, as records name it -> what people see."""
+"""Method, as records name it -> its name for display."""
 SHORT_NAMES = {"pi": "PI", "pi_constant": "PI with constant", "lda": "LDA"}
 """The same in tables."""
 METHOD_PLACES = {"pi": plots.PI, "pi_constant": plots.THIRD, "lda": plots.LDA}

@@ -30,7 +30,7 @@ RECORD_TYPES: tuple[type[Any], ...] = (
 )  # fmt: skip
 """In the order of the fields of `RunRecords`."""
 INDEPENDENT = "independent"
-"""Inside a run's folder: that of the same sweep in the independent design."""
+"""Folder inside a run's: the same sweep in the independent design."""
 LONGEST_NAME = 60
 
 
@@ -53,17 +53,17 @@ class RunRecords:
 
     @property
     def has_papers_experiments(self) -> bool:
-        """Whether it is more than a comparison on one of several sets."""
+        """Whether an experiment of the paper was run, or calibration."""
         return bool(self.sweep or self.ensemble or self.timing or self.calibration)
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What makes the run's networks what they are."""
+        """The settings that determine the run's networks."""
         return dict(self.manifest["run"])
 
     @property
     def name(self) -> str:
-        """Of the data set, for people."""
+        """The data set's name, for display."""
         return printable(self.settings.get("dataset", "unnamed"), LONGEST_NAME)
 
     def list_differing(self, other: RunRecords, aside: Sequence[str]) -> list[str]:
@@ -87,12 +87,12 @@ class RunRecords:
 
     @property
     def input_weights(self) -> str:
-        """The scheme that they were drawn by; a manifest says so only if they are not the paper's."""
+        """Their scheme; a manifest names it only if it is not the paper's."""
         return str(self.settings.get("input_weights", "uniform"))
 
     @property
     def is_papers_kind(self) -> bool:
-        """Whether data and input weights are of the paper's kind, so that its numbers say something."""
+        """Whether data and input weights are the paper's, so that its numbers can be compared."""
         return self.is_papers_data and self.input_weights == "uniform"
 
     @property
@@ -110,7 +110,7 @@ class RunRecords:
         return best.key if best else None
 
     def best_mistakes(self) -> list[MistakeRecord] | None:
-        """What the best ensemble gets wrong; None where that is not recorded in full."""
+        """The best ensemble's mistakes; None if they are not recorded in full."""
         errors = {record.key: record.errors for record in self.ensemble}
         key = self.best_ensemble
         found = [mistake for mistake in self.mistakes if mistake.key[:-1] == key]
@@ -159,7 +159,7 @@ def find_run(folder: Path) -> RunRecords | None:
 
 
 def _read(folder: Path, manifest: Mapping[str, Any], record_type: type[Any]) -> list[Any]:
-    """Records in order; a doubled one is an error, as it would count twice."""
+    """Records in order; a duplicate is an error, as it would count twice."""
     file = open_records(folder, manifest, record_type)
     records = unique(file.read(), lambda record: record.key, file.path)
     return [records[key] for key in sorted(records)]

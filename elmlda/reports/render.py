@@ -18,7 +18,7 @@ def render_html(report: Report) -> str:
 
 
 def render_markdown(report: Report) -> str:
-    """What a repository's page shows; figures are the PNG files beside it."""
+    """Markdown; figures are the PNG files beside it."""
     return _render(report, "report.md.j2", is_html=False)
 
 
@@ -42,12 +42,12 @@ def _finalize(value: object) -> object:
 
 
 def _code_span(value: object) -> str:
-    """Text for between two backticks, where nothing can be escaped."""
+    """Text for a code span, where nothing can be escaped."""
     return printable(value).replace("`", "'")
 
 
 def _choose_fence(lines: Sequence[str]) -> str:
-    """Backticks that these lines of code do not end, three or more."""
+    """A fence of backticks that is longer than any in these lines of code."""
     longest = max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0)
     return "`" * max(3, longest + 1)
 

@@ -1,4 +1,4 @@
-"""A report's files: whole or not at all, the same records the same bytes."""
+"""Write a report's files atomically; the same records give the same bytes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def report(folder: str | Path, formats: Collection[str] = REPORT_FORMATS) -> Wri
 
 
 def make_report(folder: Path) -> Report:
-    """The report of a run, or of a folder of runs, whichever command made them."""
+    """The report of a run, or of a folder of runs."""
     if is_study(folder):
         return make_study_report(folder)
     if (folder / MANIFEST).exists() or not any(folder.glob(f"*/{MANIFEST}")):
@@ -102,7 +102,7 @@ def write_report(report: Report, folder: Path, formats: Collection[str] = REPORT
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> Path:
-    """With six digits: more than any number here deserves, and without the noise of the last bits."""
+    """Write six significant digits: enough for any number here, without rounding noise."""
     return _write(table.to_csv(index=False, float_format="%.6g").encode(), path)
 
 

@@ -14,6 +14,7 @@ import pytest
 from elmlda.core.solve import LostPrecisionError, solve_pi
 from elmlda.experiments import timing
 from elmlda.experiments.timing import TimingRecord, order_methods
+from elmlda.machine import describe_machine
 from elmlda.networks import cost, jobs, train
 from elmlda.networks.cost import Problem, Speeds, count_operations
 
@@ -138,6 +139,7 @@ def test_a_finished_run_trains_nothing_and_a_grown_one_only_what_is_new(
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["experiments"]["timing"] == {
         "threads": 1, "chunk": 4000, "repeats": 2, "n_hidden": [9, 18],
+        "cpus": [describe_machine()["cpu"]],
     }  # fmt: skip
 
 

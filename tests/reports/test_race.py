@@ -50,7 +50,7 @@ def test_a_race_is_written(tmp_path):
     assert "VOID" not in page
     assert "differ" not in page
     svg = (tmp_path / "bench.svg").read_text()
-    assert "123 s (fitted), 61.70 ×" in svg
+    assert "123 s, 61.70 ×" in svg
     assert "hpelm" not in svg
 
 

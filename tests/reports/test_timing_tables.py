@@ -11,6 +11,8 @@ from scipy import stats
 
 from elmlda import paper
 from elmlda.experiments.timing import TimingRecord, order_methods
+from elmlda.reports.provenance import name_timed_machine
+from elmlda.reports.records import read_run
 from elmlda.reports.subjects.timing import list_overheads, tabulate_timing
 from elmlda.reports.write import report
 
@@ -157,3 +159,19 @@ def test_pi_and_one_pass_have_no_part_in_the_claim():
     assert list(first) == list(second) == [1, 2, 3]
     for fanout in first:
         np.testing.assert_array_equal(first[fanout], second[fanout])
+
+
+@pytest.mark.parametrize(
+    ("planned", "machines", "said"),
+    [
+        ({}, ["A"], "Timed on A."),
+        ({"threads": 2}, ["A", "B"], "Timed on one of the machines that are listed below, 2 threads."),
+        ({"threads": 1, "cpus": ["B"]}, ["A", "B"], "Timed on B, 1 thread."),
+        ({"cpus": ["A", "B"]}, ["A", "B", "C"], "Timed on A and B."),
+    ],
+)
+def test_the_report_says_which_machine_was_timed(tmp_path, planned, machines, said):
+    experiments, records = {"timing": planned}, noisy_records(2, last=3)
+    run = read_run(make_run(tmp_path / "run", experiments=experiments, timing=records))
+    manifest = {**run.manifest, "machines": [{"cpu": name} for name in machines]}
+    assert name_timed_machine(replace(run, manifest=manifest)) == said

@@ -1,4 +1,4 @@
-"""What claims are judged by: error rates and times as arrays, from a run's records."""
+"""The evidence for claims: error rates and times as arrays, from a run's records."""
 
 from __future__ import annotations
 
@@ -74,5 +74,5 @@ def gather_evidence(
 
 
 def _drop_incomplete(values: FloatArray) -> FloatArray:
-    """The repeats that lack nothing."""
+    """The repeats without a missing value."""
     return values[~np.isnan(values).any(axis=tuple(range(1, values.ndim)))]

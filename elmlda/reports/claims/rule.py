@@ -65,7 +65,7 @@ class Reading(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a claim is; statements and rates are counted."""
+    """Kinds of claims; statements and rates are counted."""
 
     STATEMENT = "statement"
     RATE = "rate"

@@ -1,4 +1,4 @@
-"""Verdicts for people: a report's first lines, its tables of claims, and the rule in words."""
+"""Verdicts in words: a report's first lines, its tables of claims, and the rule."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _choose_tone(claims: Sequence[Claim]) -> str:
 
 
 def name_verdict(claim: Claim) -> str:
-    """What people see of it; while repeats are missing, whether it agrees with the paper so far."""
+    """For display; while repeats are missing, whether it agrees with the paper so far."""
     if not claim.interim:
         return str(claim.verdict)
     if claim.verdict == Verdict.OPEN:
@@ -174,7 +174,7 @@ def _tabulate(claims: Sequence[Claim], caption: str, other_caption: str) -> list
 
 
 def _row(claim: Claim) -> dict[str, str]:
-    """What people see of a claim."""
+    """A claim's cells, by field."""
     ours, unit = claim.ours, claim.unit
     is_soft = claim.verdict == Verdict.OPEN and claim.is_consistent
     return {
@@ -246,8 +246,9 @@ BRIEF_RULE = (
     "paper's in standard errors of that difference. Inconclusive: anything else."
 )
 INTERIM_RULE = (
-    " While repeats are missing, verdicts are interim, and what would be inconclusive is not decided "
-    f"yet: it is {SO_FAR}, as nothing speaks against it."
+    " While repeats are missing, verdicts are interim, and inconclusive claims are not decided yet: "
+    f"such a claim is {SO_FAR} if its interval reaches the required range, or chance explains the "
+    "distance."
 )
 RULE = [
     "A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records "

@@ -1,1 +1,1 @@
-"""What reports are about: for each subject its tables, figures and section."""
+"""The subjects of reports: each has its tables, figures and section."""

@@ -18,7 +18,7 @@ from elmlda.reports.estimates import LEVEL, estimate_mean, normal_quantile
 from elmlda.reports.model import Column, Drawing, Section, make_table
 
 FEWEST = 20
-"""Samples of a bin that is shown: the accuracy of fewer says nothing."""
+"""Bins with fewer samples are not shown: their accuracy is too uncertain."""
 NOTE = (
     "Confidence is the posterior of the chosen class; overconfident: its mean is above the accuracy. "
     f"Log-loss: mean of −log of the true class's posterior; what is below {SMALLEST:.2g}, the range of "
@@ -78,7 +78,7 @@ def merge_bins(records: Sequence[CalibrationRecord], n_hidden: int, size: int) -
 
 
 def explain_calibration(table: pd.DataFrame) -> str:
-    """In words who is over- or underconfident; `table` is `tabulate_calibration`'s."""
+    """Sentences on over- and underconfidence; `table` is `tabulate_calibration`'s."""
     largest = table[table["n_hidden"] == table["n_hidden"].max()]
     single, combined = table[table["size"] == 1], largest[largest["size"] > 1]
     sentences = []

@@ -143,7 +143,7 @@ def summarise(table: pd.DataFrame) -> str:
 
 
 def describe_compare(table: pd.DataFrame) -> Table:
-    """For people; of one set, or of several with the column `dataset`."""
+    """The table for display; of one set, or of several with the column `dataset`."""
     shown = table.assign(ridge_rule=table["rule"].map({"none": "none", "gcv": "by GCV"}))
     return make_table("Error rates in per cent, means over networks", shown, COLUMNS)
 

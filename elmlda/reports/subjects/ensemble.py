@@ -53,7 +53,7 @@ def make_section(run: RunRecords, table: pd.DataFrame) -> Section:
 
 
 def describe_ensemble(table: pd.DataFrame, beside_paper: bool) -> Table:
-    """For people, a column for each scheme."""
+    """The table for display, a column for each scheme."""
     wide = pd.DataFrame({"size": sorted(table["size"].unique())}).set_index("size")
     columns = [Column("Networks", "size", ".0f")]
     for i, (scheme, rows) in enumerate(_group_schemes(table)):

@@ -74,7 +74,7 @@ def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
 def _compare_with_paper(
     fanout: Any, rates: Mapping[str, Sample], improvements: Mapping[str, Sample]
 ) -> dict[str, float]:
-    """The paper's columns, and how far ours are from them."""
+    """The paper's columns, and the distance of ours from them."""
     printed = {method: table.get(fanout, NAN) for method, table in PRINTED.items()}
     improvement = paper.IMPROVEMENT_PERCENT.get(fanout, NAN)
     columns = {
@@ -96,7 +96,7 @@ def _sample_improvement(pi: FloatArray, lda: FloatArray) -> Sample:
 
 
 def _signed_rank_p(differences: FloatArray) -> float:
-    """NaN where all differences are zero, or there is only one: that tells nothing."""
+    """NaN if all differences are zero, or there is only one."""
     if len(differences) < 2 or not differences.any():
         return float("nan")
     with warnings.catch_warnings():
@@ -170,7 +170,7 @@ CONSTANT_NOTE = (
 
 
 def make_sections(records: Sequence[SweepRecord], table: pd.DataFrame, beside: bool) -> list[Section]:
-    """Rates and figures; beside the paper's, if its numbers say something of this run."""
+    """Rates and figures; with `beside`, next to the paper's."""
     caption = "Error rates in per cent, means over repeats"
     sections = [
         Section(

@@ -1,4 +1,4 @@
-"""Table 2: training and test times, and what LDA-ELM takes beyond PI-ELM."""
+"""Table 2: training and test times, and LDA-ELM's extra time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tabulate_timing(records: Sequence[TimingRecord]) -> pd.DataFrame:
 
 
 def list_overheads(records: Sequence[TimingRecord]) -> dict[int, FloatArray]:
-    """Fan-out -> what LDA-ELM as the paper writes it takes beyond PI-ELM, one for each repeat."""
+    """Fan-out -> extra time of LDA-ELM as the paper writes it, in per cent, one for each repeat."""
     percents = pivot_timings(records)["overhead_percent", "lda"]
     fanouts = percents.index.unique("fanout")
     return {int(fanout): percents.xs(fanout, level="fanout").to_numpy() for fanout in fanouts}
