@@ -102,7 +102,7 @@ def test_peers_at_some_fanouts_are_fitted(invoke, arguments, tmp_path):
     assert "pinv: timed at fan-outs 1,2,4, where the fitted law is off by " in result.stdout
     table = pd.read_csv(tmp_path / "run" / "bench.csv").set_index("contestant")
     assert table.loc["pinv", "kind"] == "fitted"
-    assert "(fitted)" in (tmp_path / "run" / "bench.svg").read_text()
+    assert "| fitted |" in (tmp_path / "run" / "bench.md").read_text()
 
 
 def test_an_absent_peer_is_named(invoke, arguments, tmp_path, monkeypatch):
