@@ -60,8 +60,7 @@ def load_csv(path: Path, label: str | None, drop: Sequence[str] = ()) -> Table:
     Raises
     ------
     ElmldaError
-        If the file can't be read or is no CSV file, the label's column is not there, a value is
-        missing or not finite, a column's name is ambiguous, or there is a single class.
+        If it is no such file, a value is missing or not finite, or there is a single class.
     """
     file = CsvFile.open(path)
     label_column, kept = file.find_label(label), file.keep_columns(drop)

@@ -53,9 +53,10 @@ def test_compare():
 
 
 def test_calibration():
-    one, sigmoid, isotonic, ten = (numbers(line)[1] for line in run("calibration.py"))
-    assert max(sigmoid, isotonic) < 0.9 * one
-    assert ten < 0.3 * one
+    one, *calibrated, ten = (numbers(line)[1] for line in run("calibration.py"))
+    assert len(calibrated) >= 2
+    assert max(calibrated) < 0.9 * one
+    assert ten < 0.4 * one
 
 
 def test_every_example_is_tested():
