@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from elmlda.datasets.content import open_input
 from elmlda.datasets.csv_file import CsvFile, Feature, find_features
 from elmlda.datasets.words import format_shape
 from elmlda.errors import ElmldaError
+
+if TYPE_CHECKING:
+    from elmlda.datasets.drawings import Digit
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 TABLES = (".csv", ".tsv", ".txt")
@@ -50,7 +53,7 @@ def read_samples(path: Path, reading: Reading) -> NDArray[Any]:
         pass  # refused before anything is made of its name
     suffix = path.suffix.lower()
     if suffix in IMAGES:
-        values = _read_image(path, reading)
+        values = read_drawing(path, reading).image
     elif suffix in TABLES:
         values = _read_table(path, reading)
     elif suffix in ARRAYS:
@@ -92,15 +95,23 @@ def _read_idx(path: Path) -> NDArray[Any]:
         ) from error
 
 
-def _read_image(path: Path, reading: Reading) -> NDArray[Any]:
-    from elmlda.datasets.images import read_image
+def is_image(path: Path) -> bool:
+    """Whether a file's name says that it is an image."""
+    return path.suffix.lower() in IMAGES
 
+
+def read_drawing(path: Path, reading: Reading) -> Digit:
+    """Read the digit in an image file; ElmldaError if there is none."""
+    from elmlda.datasets.images import read_digit
+
+    with open_input(path, "a file of samples"):
+        pass  # refused before anything is made of its name
     if reading.image_shape is None:
         raise ElmldaError(
             f"{path}: the model does not know what images its inputs are. "
             "Models that elmlda train has made from images do."
         )
-    return read_image(path, reading.image_shape, reading.as_is)
+    return read_digit(path, reading.image_shape, reading.as_is)
 
 
 def _read_array(path: Path, key: str | None) -> NDArray[Any]:

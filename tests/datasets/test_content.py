@@ -9,7 +9,7 @@ from damage import within
 
 from elmlda.datasets import load_dataset, read_idx
 from elmlda.datasets.array_file import read_npy
-from elmlda.datasets.images import read_image
+from elmlda.datasets.images import read_digit
 from elmlda.datasets.samples import Reading, read_samples
 from elmlda.errors import ElmldaError
 from elmlda.networks.model_file import read_model
@@ -19,7 +19,7 @@ READERS = {
     "a.npz": lambda path: load_dataset(str(path)),
     "a-idx1-ubyte": read_idx,
     "a.npy": read_npy,
-    "a.png": lambda path: read_image(path, (28, 28)),
+    "a.png": lambda path: read_digit(path, (28, 28)),
     "model.npz": read_model,
     "samples.csv": lambda path: read_samples(path, Reading(3)),
     "samples.png": lambda path: read_samples(path, Reading(784, (28, 28))),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFilter
 
-from elmlda.datasets.images import normalise_digit, read_image
+from elmlda.datasets.drawings import normalise_digit
+from elmlda.datasets.images import read_digit
 from elmlda.errors import ElmldaError
 from elmlda.networks.model import Recipe, train_network
 from elmlda.settings import NetworkSettings
@@ -21,7 +22,7 @@ def draw(ink="black", paper="white", mode="RGB", width=12, size=(240, 240), shif
 
 def read(image, tmp_path, name="digit.png", **options):
     image.save(tmp_path / name)
-    return read_image(tmp_path / name, (28, 28), **options)
+    return read_digit(tmp_path / name, (28, 28), **options).image
 
 
 def assert_in_form(digit):
@@ -73,7 +74,7 @@ def test_a_photograph(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned clockwise
     photograph.rotate(90).save(tmp_path / "photo.jpg", exif=exif)
-    found = read_image(tmp_path / "photo.jpg", (28, 28))
+    found = read_digit(tmp_path / "photo.jpg", (28, 28)).image
     assert_in_form(found)
     assert same(found, read(draw(), tmp_path), within=0.2)
 
@@ -96,7 +97,7 @@ def test_proportions_are_kept(tmp_path):
 def test_other_sizes():
     grey = np.asarray(draw().convert("L"), float)
     for shape in ((28, 28), (8, 8), (16, 20)):
-        found = normalise_digit(grey, shape)
+        found = normalise_digit(grey, shape).image
         assert found.shape == shape
         assert found.max() == 255
 
@@ -106,7 +107,7 @@ def test_a_stroke_from_edge_to_edge():
     grey = np.full((60, 60), 255.0)
     grey[:12, :] = 0
     grey[:, :4] = 0
-    found = normalise_digit(grey)
+    found = normalise_digit(grey).image
     assert found.shape == (28, 28)
     assert found.any()
 
@@ -124,14 +125,14 @@ def test_as_is_but_turned_by_the_camera(tmp_path):
     turned[0x0112] = 6
     Image.new("L", (30, 20), 7).save(tmp_path / "turned.png", exif=turned)
     with pytest.raises(ElmldaError, match="20 × 30 pixels, the model was trained on 30 × 20"):
-        read_image(tmp_path / "turned.png", (20, 30), as_is=True)
+        read_digit(tmp_path / "turned.png", (20, 30), as_is=True)
 
 
 def test_files_that_are_no_digits(tmp_path):
     def refusal(name, content):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ElmldaError) as error:
-            read_image(tmp_path / name, (28, 28))
+            read_digit(tmp_path / name, (28, 28))
         return str(error.value)
 
     draw().save(tmp_path / "whole.png")
@@ -164,6 +165,6 @@ def test_mnists_digits_drawn_large_are_recognised_as_before(mnist):
         large = Image.fromarray(digit.reshape(28, 28)).resize((280, 280), Image.Resampling.BICUBIC)
         return 255 - np.asarray(large, float)
 
-    drawn = np.stack([normalise_digit(enlarge(digit)).ravel() for digit in originals])
+    drawn = np.stack([normalise_digit(enlarge(digit)).image.ravel() for digit in originals])
     errors = [(network.scores(each).argmax(axis=1) != labels).sum() for each in (originals, drawn)]
     assert errors[1] <= errors[0] + 8

@@ -24,7 +24,7 @@ from PIL import Image, ImageDraw
 from elmlda.cli import cli
 from elmlda.datasets import read_idx
 from elmlda.datasets.csv_file import load_csv
-from elmlda.datasets.images import read_image
+from elmlda.datasets.images import read_digit
 from elmlda.datasets.npz_file import load_npz
 from elmlda.datasets.samples import Reading, read_samples
 from elmlda.errors import ElmldaError
@@ -225,10 +225,9 @@ def _image_seeds():
 def _check_image(content, folder):
     path = folder / "x.png"
     path.write_bytes(content)
-    digit = read_or_refuse(read_image, path, (28, 28))
-    assert digit is None or (digit.shape, digit.dtype) == ((28, 28), np.uint8)
-    digit = read_or_refuse(read_image, path, (20, 24), True)
-    assert digit is None or (digit.shape, digit.dtype) == ((20, 24), np.uint8)
+    for shape, as_is in (((28, 28), False), ((20, 24), True)):
+        digit = read_or_refuse(read_digit, path, shape, as_is)
+        assert digit is None or (digit.image.shape, digit.image.dtype) == (shape, np.uint8)
 
 
 # Configurations and lists of numbers
