@@ -92,7 +92,8 @@ def train(**options: Any) -> None:
     write_model(path, model)
     if not options["quiet"]:
         say(_describe(path, replace(model, scaling=None), dataset, share.chunk))
-        say(f"Next: elmlda predict {quote(str(path))} FILE")
+        scale = f" (inputs up to {model.largest_input:g})" if model.largest_input else ""
+        say(f"Next: elmlda predict {quote(str(path))} FILE{scale}")
 
 
 def _refuse_path(path: Path, dataset: str | None, force: bool) -> None:

@@ -87,6 +87,7 @@ class TrainModel(DataOptions, LayerOptions):
             dataset.image_shape,
             names,
             dataset.scaling,  # of samples that come later, which are not standardised
+            largest_input=_largest_pixel(dataset),
         )
 
     def _jobs(self, dataset: Dataset, share: Share) -> list[TrainingJob]:
@@ -128,6 +129,14 @@ def fill_in_defaults(options: dict[str, Any], dataset: Dataset) -> dict[str, Any
         if options["hidden"] is None and not is_image:
             filled["hidden"] = usual_hidden(n_inputs)
     return filled
+
+
+def _largest_pixel(dataset: Dataset) -> float | None:
+    """The largest input of images or bytes, to tell inputs of another scale; None of other data."""
+    inputs = dataset.train.inputs
+    if dataset.scaling is not None or (dataset.image_shape is None and inputs.dtype != np.uint8):
+        return None
+    return float(np.abs(inputs).max()) or None
 
 
 def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from elmlda.core.ridge import choose_ridge
 from elmlda.core.solve import LdaOutputs, PiOutputs, derive_lda, solve_pi
 from elmlda.core.statistics import Statistics
 from elmlda.datasets.scaling import Scaling
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaError, ElmldaValueError
 from elmlda.machine import available_memory, count_blas_threads
 from elmlda.networks.jobs import load_job_data
 from elmlda.networks.steps import HIDDEN_DTYPES, add_samples, score_samples
@@ -31,6 +31,9 @@ from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resource
 FEW_HIDDEN = 1024
 """Networks in mixed precision up to this size are computed in float64 throughout: it takes a second or
 two at most, and batches and weighted samples give the network of all samples to within its rounding."""
+
+OTHER_SCALE = 10
+"""Pixels that are so many times larger or smaller than the training data's are of another scale."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +276,8 @@ class Model:
     """What standardised the inputs that it was trained on."""
     params: dict[str, Any] | None = None
     """Parameters of the estimator that it was saved from."""
+    largest_input: float | None = None
+    """Of the training data, where all inputs have one scale: pixels."""
 
     @property
     def is_ensemble(self) -> bool:
@@ -305,7 +310,19 @@ class Model:
         return network.hidden_outputs(self._scaled(inputs), chunk)
 
     def _scaled(self, inputs: Rows) -> Rows:
+        self._require_scale(inputs)
         return inputs if self.scaling is None else self.scaling.apply(inputs[:])
+
+    def _require_scale(self, inputs: Rows) -> None:
+        """Refuse pixels of 0 to 1 where those of the training data went to 255, and the reverse."""
+        if self.largest_input is None:
+            return
+        largest = float(np.abs(inputs[:]).max(initial=0))
+        if largest and not 1 / OTHER_SCALE < largest / self.largest_input < OTHER_SCALE:
+            raise ElmldaValueError(
+                f"inputs up to {largest:g}, the model was trained on inputs up to "
+                f"{self.largest_input:g}: multiply them by {self.largest_input / largest:.4g}."
+            )
 
     def values(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """Posteriors, or the scores of PI-ELM, which has none: n_samples × n_classes."""

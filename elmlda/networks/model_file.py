@@ -63,6 +63,7 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
         "numpy": np.__version__,
         "combine": model.combine,
         "image_shape": model.image_shape,
+        "largest_input": model.largest_input,
         "object_labels": model.classes.dtype.kind == "O",
         "params": model.params,
         "networks": [_describe(network) for network in networks],
@@ -176,6 +177,7 @@ def _assemble(path: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]
         arrays["feature_names"].astype(object) if "feature_names" in arrays else None,
         Scaling(arrays["offsets"], arrays["factors"]) if "factors" in arrays else None,
         about["params"],
+        _read_largest(about.get("largest_input")),
     )
 
 
@@ -229,6 +231,12 @@ def _read_network(
 
 def _read_shape(found: Any) -> tuple[int, int] | None:
     return None if found is None else (int(found[0]), int(found[1]))
+
+
+def _read_largest(found: Any) -> float | None:
+    if found is not None and not 0 < float(found) < np.inf:
+        raise ValueError(f"largest input {found}")
+    return None if found is None else float(found)
 
 
 def _require_memory(recipe: Recipe) -> None:

@@ -47,7 +47,8 @@ def test_train_makes_the_network_of_a_sweep(train, clouds, tmp_path):
     errors = run_job(job).lda_errors[0]
     assert line == (
         f"clouds-model.npz: LDA-ELM, 20 hidden units, ridge 2, {errors / 2:.2f} % test errors "
-        f"({errors} of 200)\nNext: elmlda predict clouds-model.npz FILE\n"
+        f"({errors} of 200)\n"
+        "Next: elmlda predict clouds-model.npz FILE (inputs up to 255)\n"
     )
     assert 0 < errors < 150
     model = read_model(tmp_path / "clouds-model.npz")
@@ -166,7 +167,7 @@ def test_predict_reads_every_kind_of_file(train, predict, clouds, tmp_path):
         lines = predict("clouds-model.npz", path)
         assert [line.split("  ")[0] for line in lines] == [f"{path}:{i}" for i in range(200)]
         assert [int(line.split("  ")[1]) for line in lines] == chosen.tolist()
-        shown = [float(line.split("posterior ")[1]) for line in lines]
+        shown = [float(line.split("posterior ")[1].split(",")[0].strip("> ")) for line in lines]
         assert min(shown) > 0.25
         assert max(shown) <= 1
 
@@ -213,7 +214,7 @@ def test_predict_refuses(train, refusal, tmp_path):
     assert refusal("predict", "clouds-model.npz", "nowhere.csv") == (
         "nowhere.csv: cannot be read: No such file or directory."
     )
-    (tmp_path / "short.csv").write_text("1,2,3\n")
+    (tmp_path / "short.csv").write_text("4,2,3\n")
     assert refusal("predict", "clouds-model.npz", "short.csv").startswith(
         "short.csv: 3 columns, the model takes 9."
     )
