@@ -114,7 +114,6 @@ def _fit_paper(grey: FloatArray) -> tuple[FloatArray, bool]:
 
 def _find_ink(difference: FloatArray) -> FloatArray:
     """How much each pixel differs from the paper: 0 to 1, the strokes above 0.5."""
-    noise = np.median(np.abs(difference)) / 0.67  # a standard deviation: most of it is paper
     if -difference.min() > difference.max():  # dark on light
         difference = -difference
     difference = np.maximum(difference, 0)
@@ -122,10 +121,16 @@ def _find_ink(difference: FloatArray) -> FloatArray:
         raise ValueError("no digit found: the image is all of one grey")
     threshold = _split_in_two(difference)
     full = np.median(difference[difference > threshold])
-    if full < LEAST_SIGNAL * noise:
+    if full < LEAST_SIGNAL * _measure_noise(difference):
         raise ValueError("no digit found: nothing stands out from the paper's grain")
     # Half way from the threshold to nothing begins the ink, so the edges stay soft.
     return np.asarray(np.clip((difference - threshold / 2) / (full - threshold / 2), 0, 1))
+
+
+def _measure_noise(values: FloatArray) -> float:
+    """The standard deviation of the paper's grain, from differences between neighbours."""
+    along = int(np.argmax(values.shape))  # where there are some
+    return float(np.median(np.abs(np.diff(values, axis=along)))) / 0.95
 
 
 def _split_in_two(values: FloatArray) -> float:
