@@ -21,6 +21,8 @@ FAINTEST = 0.08
 """Darkness, as a share of the paper's brightness, that may be ink."""
 FAINTEST_DIGIT = 0.16
 """Darkness that most of a digit must have."""
+LEAST_CHALK = 24
+"""Grey levels of 255 by which light strokes are lighter than the board: less is a lamp's spot."""
 DEEPEST_TILT = 12
 """Degrees by which ruled lines may be off the horizontal."""
 LINE_SHARE = 0.5
@@ -54,7 +56,8 @@ def _is_dark_on_light(grey: FloatArray) -> bool:
     step = max(1, max(grey.shape) // 50)
     small = ndimage.uniform_filter(grey, step)[::step, ::step]
     difference = small - ndimage.median_filter(small, 13, mode="nearest")
-    return bool((weigh_centre(small.shape) ** 2 * difference**3).sum() <= 0)
+    is_light = (weigh_centre(small.shape) ** 2 * difference**3).sum() > 0
+    return not (is_light and difference.max() > LEAST_CHALK)
 
 
 def _measure_darkness(grey: FloatArray) -> FloatArray:

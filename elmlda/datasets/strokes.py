@@ -22,7 +22,7 @@ WIDEST_GAP = 0.1
 """Of the digit's size: what is nearer to it belongs to it."""
 FARTHEST_PART = 0.3
 """Of the digit's size: what is small and nearer than this is a part, like the bar of a 5."""
-BLOB = 0.45
+BLOB = 0.55
 """Of the digit's size: strokes are not as wide as this."""
 
 
