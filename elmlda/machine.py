@@ -24,10 +24,7 @@ THREAD_LIMITS = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
 
 
 def count_cores(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
-    """Cores that this process may use: by its affinity, and by its control groups' shares of time.
-
-    Of a share that is not whole the last part counts as a core: it is worth a thread.
-    """
+    """Cores that this process may use: by its affinity, and its control groups' quota, rounded up."""
     n_cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         n_cores = len(os.sched_getaffinity(0))
@@ -50,7 +47,7 @@ def share_cores(n_processes: int) -> int:
 
 
 def require_limits() -> None:
-    """Refuse limits under which the libraries' import would fail, or OpenBLAS try for ever."""
+    """Refuse limits under which importing the libraries would fail, or OpenBLAS retry for ever."""
     n_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if n_files < FILES_NEEDED:
         raise ElmldaError(
@@ -128,7 +125,7 @@ def _address_space() -> int | None:
 
 
 def _cgroup_memory(folder: Path) -> int:
-    """What a control group leaves: file pages in its cache make way. ValueError: it has no limit."""
+    """What a control group leaves, its page cache counted as free. ValueError: it has no limit."""
     second = (folder / "memory.max").exists()
     limit = int(_read(folder, "memory.max" if second else "memory.limit_in_bytes"))
     used = int(_read(folder, "memory.current" if second else "memory.usage_in_bytes"))

@@ -25,7 +25,7 @@ _situation: Situation = _at_start
 
 
 class Stopped(BaseException):
-    """A signal asked for the end. No Exception, so that nobody takes it for an error."""
+    """A signal asked to stop. No Exception, so that `except Exception` does not catch it."""
 
     def __init__(self, number: int) -> None:
         self._advice, self._close = _situation()
@@ -65,7 +65,7 @@ def ignore() -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     stopped = Stopped(number)
     for each in SIGNALS:
-        signal.signal(each, lambda *_: stopped.end())  # whoever asks twice need not wait
+        signal.signal(each, lambda *_: stopped.end())  # a second signal ends at once
     if _is_import(frame):
         stopped.end()  # an extension module that is being imported may print or lose an exception
     raise stopped

@@ -1,4 +1,4 @@
-"""Where expected failures lose their traceback: one line that says what is wrong and what to do."""
+"""Expected failures in one line that says what is wrong and what to do, without a traceback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BUG = "This is a bug in elmlda: please report it with the command and all of the
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """Turn what the user or the system can be asked to change into click's one-line error."""
+    """Turn the library's errors and the system's refusals into click's one-line error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)

@@ -1,7 +1,7 @@
 """NumPy's .npy and .npz files, read without unpickling anything and without trusting a header.
 
-`numpy.load` makes room for whatever a header promises before it looks whether the file has it. Here
-the promise is compared with the file, and with the memory that is free, first.
+`numpy.load` allocates whatever size a header gives. Here that size is first compared with the file's
+and with the free memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files from mirrors, or a folder of the user's, into that of what was fetched: whole or not at all."""
+"""Downloads from mirrors and copies from the user's folder: each file whole or not at all."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def explain_storing(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet_pooch() -> Iterator[None]:
-    """The command line says what was done; pooch need not."""
+    """Without pooch's log: the command line says what was done."""
     import pooch
 
     logger = pooch.get_logger()

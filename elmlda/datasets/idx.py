@@ -2,8 +2,8 @@
 
 An IDX file is two zero bytes, a byte for the element type, a byte for the rank, the size of each
 dimension as a big-endian uint32, and then the elements, big-endian, the last dimension fastest.
-The header so fixes the length of the file. A file of any other length is refused, and no memory is
-taken on the word of a header that its file cannot back up.
+So the header determines the length of the file. A file of any other length is refused, before memory
+is allocated for it.
 """
 
 import math
@@ -113,7 +113,7 @@ def _read_header(content: Content) -> _Header:
 
 
 def _require_plausible_length(content: Content, header: _Header) -> None:
-    """Compare what the header promises with the file and the memory before making room for it."""
+    """Compare the size in the header with the file's and the free memory, before allocating it."""
     n_stored, n_promised = content.n_stored, header.n_file_bytes
     if content.is_gzip:
         n_most = n_stored * MAX_GZIP_EXPANSION

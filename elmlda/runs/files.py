@@ -16,7 +16,7 @@ from elmlda.errors import ElmldaError
 
 LOCK = ".lock"
 TEMPORARY = ".elmlda-"
-"""How the names of files begin that are not whole yet."""
+"""Prefix of temporary files."""
 RESUMES = (
     "What was recorded before is safe: mend the cause and run the same command again, or use another "
     "{out}."
@@ -80,7 +80,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the folder's own entries on disk: the names of its files."""
+    """Sync the folder's entries, the names of its files, to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -101,7 +101,7 @@ def unlink_others(path: Path) -> None:
 
 
 def lock_folder(folder: Path) -> IO[str]:
-    """Hold the folder for this process until the file is closed; an error if another one has it."""
+    """Lock the folder for this process until the file is closed; an error if another one has it."""
     with explain_refusal(folder / LOCK):
         file = open(folder / LOCK, "a+", encoding="ascii", opener=open_no_link)  # noqa: SIM115
     try:
@@ -132,7 +132,7 @@ def lock_folder(folder: Path) -> IO[str]:
 
 
 def find_left_overs(folder: Path) -> list[Path]:
-    """Files that were not whole when a process was killed."""
+    """Temporary files of a process that was killed."""
     posteriors = folder / "posteriors"
     places = [folder] if posteriors.is_symlink() else [folder, posteriors]
     return [path for place in places for path in place.glob(f"{TEMPORARY}*") if path.is_file()]

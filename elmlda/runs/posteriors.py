@@ -23,7 +23,7 @@ from elmlda.runs.files import explain_refusal, write_atomically
 
 
 class PosteriorStore:
-    """Test posteriors of a run's networks, one file each, trusted only if they prove themselves.
+    """Test posteriors of a run's networks, one file each, used only if checksum and run match.
 
     Parameters
     ----------

@@ -138,11 +138,11 @@ class RecordFile(Generic[Record]):
                 file.truncate(self._n_bytes)
 
     def sort(self, key: Callable[[Record], Any]) -> None:
-        """Bring the records into order, whatever the order in which they came."""
+        """Sort the records, which come in any order."""
         self.replace(sorted(self.read(), key=key))
 
     def replace(self, records: Sequence[Record]) -> None:
-        """Have these records and no others; the file is the old one or the new one, never half."""
+        """Write these records and no others; the file is the old one or the new one, never half."""
         self._refuse()
         self._refuse_if_changed(self.path.stat().st_size if self.path.exists() else 0)
         if records != self.read():

@@ -1,4 +1,4 @@
-"""A run's folder, held by one process: nothing is written into a folder that was replaced meanwhile."""
+"""A run's folder, locked by one process: nothing is written if the folder was replaced meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Record = TypeVar("Record")
 
 
 class Run:
-    """A run's folder, held by one process for writing; it is made if it does not exist."""
+    """A run's folder, locked for writing; it is made if it does not exist."""
 
     def __init__(self, folder: Path, entry: Entry) -> None:
         self.folder = folder
