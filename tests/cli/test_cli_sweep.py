@@ -217,10 +217,10 @@ def test_a_record_that_was_taken_out_is_computed_again(invoke, small, tmp_path):
 
 
 @pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
-def test_two_jobs_give_what_one_gives(elmlda, small, tmp_path):
-    one = elmlda(*small, "--design", "independent", "--threads", "1")
+def test_two_jobs_give_what_one_gives(elmlda, invoke, small, tmp_path):
+    one = invoke(*small, "--design", "independent", "--threads", "1")
     two = elmlda(*small, "--design", "independent", "--threads", "1", "--jobs", "2", "--out", "two")
-    assert (one.returncode, two.returncode) == (0, 0), two.stderr
+    assert (one.exit_code, two.returncode) == (0, 0), two.stderr
     assert rows(tmp_path / "run") == rows(tmp_path / "two")
     assert one.stdout.replace("run/", "two/").replace("report run", "report two") == two.stdout
 
@@ -469,12 +469,12 @@ def test_mnist_agrees_with_table_1(elmlda, tmp_path):
             assert abs(mean - printed[fanout]) < 3 * math.sqrt(variance / 30), (fanout, method, mean)
 
 
-def test_the_same_counts_with_one_and_two_threads_of_blas(elmlda, tmp_path):
+def test_the_same_counts_with_one_and_two_threads_of_blas(invoke, tmp_path):
     """On MNIST, since threads share out only what is large enough."""
     counts = []
     for threads in (1, 2):
         options = "--repeats", 1, "--threads", threads, "--out", f"run-{threads}"
-        assert elmlda("sweep", "--hidden", 300, *options).returncode == 0
+        assert invoke("sweep", "--hidden", 300, "--quiet", *options).exit_code == 0
         counts.append(rows(tmp_path / f"run-{threads}"))
     assert len(counts[0]) == 1
     assert counts[0] == counts[1]

@@ -144,7 +144,7 @@ def test_a_finished_run_trains_nothing_and_a_grown_one_only_what_is_new(
 
 
 def test_after_a_kill_only_the_missing_networks_are_trained(invoke, arguments, tmp_path, trained):
-    command = (*arguments, "--fanout", "1-2", "--repeats", 60)
+    command = (*arguments, "--fanout", "1-2", "--repeats", 30)
     path = tmp_path / "run" / TimingRecord.FILE
     process = subprocess.Popen([ELMLDA, *map(str, command), "--quiet"], cwd=tmp_path)
     deadline = time.monotonic() + 60
@@ -157,15 +157,15 @@ def test_after_a_kill_only_the_missing_networks_are_trained(invoke, arguments, t
         process.kill()
     assert process.wait() == -signal.SIGKILL
     with path.open("a") as file:
-        file.write("59,1,9,pi,1,0.0")  # as if it was killed while it wrote
+        file.write("29,1,9,pi,1,0.0")  # as if it was killed while it wrote
     before = path.read_text().splitlines()[:-1]
     n_recorded = len(before) - 1
-    assert 7 <= n_recorded < 360
+    assert 7 <= n_recorded < 180
     invoke(*command)
-    assert len(trained) == 1 + 360 - n_recorded
+    assert len(trained) == 1 + 180 - n_recorded
     after = read_lines(tmp_path)
     assert set(before) <= set(after)
-    assert keys(after[1:]) == expected_keys(60, (1, 2))
+    assert keys(after[1:]) == expected_keys(30, (1, 2))
 
 
 @pytest.mark.parametrize(

@@ -516,6 +516,7 @@ def test_nobody_listens(command, tmp_path):
     assert message.startswith(f"{address}: the Dask scheduler cannot be reached: ")
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("says", "answer"),
     [
