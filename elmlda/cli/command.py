@@ -32,7 +32,12 @@ class GroupedOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help lists its options under headings."""
+    """A command whose help lists its options under headings; --hidden replaces its --fanout."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if ctx.params.get("hidden") is not None and "fanout" in ctx.params:
+            _choose_size(ctx)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {WHAT: [], NETWORK: [], MACHINE: [], OUTPUT: []}
@@ -43,6 +48,16 @@ class Command(click.Command):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
+
+
+def _choose_size(ctx: click.Context) -> None:
+    """Keep --fanout or --hidden: flags override the config file, and both at once are refused."""
+    sources = [ctx.get_parameter_source(name) for name in ("fanout", "hidden")]
+    if sources[0] == sources[1]:
+        raise click.UsageError("--fanout and --hidden exclude each other: give one of them.", ctx)
+    unused = "hidden" if sources == [*GIVEN] else "fanout"
+    (param,) = (param for param in ctx.command.params if param.name == unused)
+    ctx.params[unused] = _find_default(param, ctx)
 
 
 class Group(click.Group):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from elmlda.cli.command import MACHINE, OUTPUT, Command, option
 from elmlda.cli.conduct import build, conduct
@@ -33,8 +32,7 @@ from elmlda.cli.values import COUNT
     default=True,
     group=OUTPUT,
 )
-@click.pass_context
-def sweep(ctx: click.Context, /, **options: Any) -> None:
+def sweep(**options: Any) -> None:
     """Train PI-ELM and LDA-ELM on the same random input weights and count test errors (Table 1).
 
     Writes sweep.csv and manifest.json into the run's folder, a record as soon as it is known. The
@@ -42,15 +40,4 @@ def sweep(ctx: click.Context, /, **options: Any) -> None:
     """
     from elmlda.experiments.sweep import Sweep
 
-    hidden = options["hidden"] if _prefers_hidden(ctx) else None
-    conduct(build(Sweep, {**options, "hidden": hidden}), options)
-
-
-def _prefers_hidden(ctx: click.Context) -> bool:
-    """Whether --hidden counts: flags override the config file, and both at once are refused."""
-    if ctx.params["hidden"] is None:
-        return False
-    sources = [ctx.get_parameter_source(name) for name in ("fanout", "hidden")]
-    if sources[0] == sources[1]:
-        raise click.UsageError("--fanout and --hidden exclude each other: give one of them.")
-    return sources != [ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP]
+    conduct(build(Sweep, options), options)

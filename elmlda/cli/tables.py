@@ -167,10 +167,10 @@ def show_tune(experiment: Any, rows: Iterable[Row], records: Sequence[Any]) -> s
     ]
     for choice in (choose(records, method) for method in METHODS):
         chosen = choice.chosen
-        lines.append(
-            f"{METHOD_NAMES[choice.method]}: --input-weights {kind} --{size} {chosen.weight_size:g} "
-            f"--ridge {chosen.ridge:g}, {chosen.error_percent:.2f} % of the held-out samples"
-        )
+        lines += [
+            f"{METHOD_NAMES[choice.method]} has {chosen.error_percent:.2f} % errors on them with",
+            f"  --input-weights {kind} --{size} {chosen.weight_size:g} --ridge {chosen.ridge:g}",
+        ]
         lines += [f"  Its best lies at {edge.describe(size[7:])}." for edge in choice.edges]
     return "\n".join(lines)
 

@@ -16,6 +16,7 @@ from elmlda.cli.options import (
     data_options,
     fanout_option,
     hidden_option,
+    output,
     output_options,
     quiet_option,
     resource_options,
@@ -54,13 +55,7 @@ if TYPE_CHECKING:
 )
 @output_options
 @resource_options
-@option(
-    "--out",
-    "The model's file.  [default: <data set>-model.npz]",
-    UserPath(),
-    metavar="FILE",
-    group=OUTPUT,
-)
+@output("--out", "The model's file.  [default: <data set>-model.npz]", UserPath(), metavar="FILE")
 @flag("--force", "Replace the file if it is there.", group=OUTPUT)
 @config_option
 @quiet_option

@@ -93,10 +93,9 @@ class Outlook:
             lines += [
                 f"peak memory    {self.peak_bytes / 1e9:.2f} GB"
                 + (" for each worker" if share.cluster else ""),
-                f"time           about {format_seconds(self.seconds)}"
+                f"time           about {format_seconds(max(self.seconds, 1.0))}"
                 + (" without the cluster" if share.cluster else "")
-                + f", from the {self.speed / 1e9:.0f} GFLOP/s that this machine's matrix "
-                "multiplication reaches just now",
+                + f", at the {self.speed / 1e9:.0f} GFLOP/s of matrix products here and now",
             ]
             lines += [f"bfloat16       {self.multiplier}"] if self.multiplier else []
         return "\n".join(lines)

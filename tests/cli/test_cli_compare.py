@@ -93,7 +93,7 @@ def test_own_files(invoke, tmp_path):
 
 def test_dry_run_leaves_no_trace(invoke, tmp_path):
     result = invoke("compare", "--dataset", "iris,satimage", *SMALL, "--out", "runs", "--dry-run")
-    iris, satimage = result.stdout.split("\n\n")
+    iris, satimage, _ = result.stdout.split("\n\n")
     assert "data           iris: 150 samples\n" in iris
     assert "to be trained  6 networks" in iris
     assert "data           satimage: 4,435 to train on, 2,000 to test on\n" in satimage

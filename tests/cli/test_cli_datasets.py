@@ -92,7 +92,15 @@ def test_an_ensemble_by_its_hidden_units(invoke, tmp_path):
 def test_an_ensemble_says_what_a_sweep_has_kept(invoke, tmp_path):
     assert invoke("sweep", "--dataset", "iris", "--hidden", "8,13", "--repeats", 2).exit_code == 0
     result = invoke("ensemble", "--dataset", "iris", "--hidden", 8, "--n", 2, "--repeats", 1)
-    assert "are of 2 networks of --hidden 13: --hidden 13 would use them." in result.stderr
+    kept = "are of 2 networks of 13 hidden units. Use --hidden 13 --n 2 --repeats 1 to combine those"
+    assert kept in result.stderr
+
+
+@pytest.mark.parametrize("command", ["sweep", "ensemble", "compare", "tune", "train"])
+def test_a_fanout_and_hidden_units_exclude_each_other(invoke, command):
+    result = invoke(command, "--dataset", "iris", "--fanout", 2, "--hidden", 5)
+    assert result.exit_code == 2
+    assert "--fanout and --hidden exclude each other: give one of them." in result.stderr
 
 
 def test_a_run_does_not_go_on_with_a_changed_file(invoke, refusal, tmp_path):

@@ -213,8 +213,10 @@ def test_tune_counts_what_a_network_gets_wrong_of_the_held_out_samples(tune, clo
         assert (record.n_hidden, record.n_validation) == (30, 150)
     for method, name in (("pi", "PI-ELM"), ("lda", "LDA-ELM")):
         chosen = choose(records, method).chosen
-        options = f"--weight-norm {chosen.weight_size:g} --ridge {chosen.ridge:g}, "
-        assert f"{name}: --input-weights constrained {options}" in printed
+        options = f"--weight-norm {chosen.weight_size:g} --ridge {chosen.ridge:g}\n"
+        percent = f"{chosen.error_percent:.2f} % errors on them with"
+        assert f"{name} has {percent}\n  --input-weights constrained {options}" in printed
+    assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_tune_says_where_the_best_lies_on_the_edge(tune):

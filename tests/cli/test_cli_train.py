@@ -112,7 +112,7 @@ def test_options_of_train(train, tmp_path):
     assert "PI-ELM" in train("--output", "pi")
     assert "ridge 1," not in train("--ridge", "auto", "--force")
     (tmp_path / "c.toml").write_text("[train]\nridge = 'auto'\nactivation = 'sine'\n")
-    train("--config", "c.toml", "--out", "s.npz", "--fanout", 2)
+    train("--config", "c.toml", "--out", "s.npz")
     assert read_model(tmp_path / "s.npz").recipe.settings.activation == "sine"
 
 

@@ -92,7 +92,7 @@ def test_after_sweep_and_ensemble_only_small_networks_are_trained(elmlda, read, 
     elmlda("ensemble", "--n", "4", "--fanout", "3", "--repeats", "2")
     before = kept_files(tmp_path)
     told = elmlda(*CALIBRATION, "--dry-run").stdout
-    assert "recorded       0 rows" in told
+    assert "recorded       0 of " in told
     assert "to be trained  2 networks" in told
     assert kept_files(tmp_path) == before
     elmlda(*CALIBRATION)
