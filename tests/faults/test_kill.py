@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from command_line import TWO_CORES
@@ -121,3 +123,24 @@ def test_a_worker_alone(command, tmp_path):
     for each in (folder, whole):
         finish_here(command(each, plan))
     assert results(folder) == results(whole)
+
+
+@TWO_CORES
+def test_the_resource_tracker_is_killed(command, undisturbed, tmp_path):
+    """The process that Python starts beside workers, while the first of them starts."""
+    folder = tmp_path / "run"
+
+    def trackers(session):
+        for pid in alive_in_session(session):
+            with suppress(OSError):
+                if b"resource_tracker import" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    yield pid
+
+    with started(command(folder, SWEEP, "--jobs", "2")) as process:
+        wait_until(lambda: list(trackers(process.pid)))
+        for pid in trackers(process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+        wait_until(lambda: not alive_in_session(process.pid), 10)
+    assert results(folder) == results(undisturbed[SWEEP])
