@@ -54,7 +54,9 @@ def classify(path: Path, model: Model, reading: Reading, truth: TrueLabels) -> A
     if digit is None:
         samples = read_samples(path, reading)
     else:
-        views = digit.image[None] if reading.as_is else vary_digit(digit.image)
+        # Full ink is 255 in an image, and the largest input in the training data.
+        scale = (model.largest_input or 255) / 255
+        views = digit.image[None] if reading.as_is else scale * vary_digit(digit.image)
         samples = views.reshape(len(views), -1)
     try:
         values = model.values(samples)

@@ -179,3 +179,12 @@ def test_train_keeps_the_scale_of_images(invoke, refusal, clouds):
 
     assert invoke("train", "--data-dir", clouds, "--hidden", 20, "--out", "m.npz").exit_code == 0
     assert 200 < read_model(Path("m.npz")).largest_input <= 255
+
+
+def test_a_drawing_is_brought_to_the_training_datas_scale(invoke):
+    """scikit-learn's digits have pixels up to 16."""
+    words = "train", "--dataset", "digits", "--hidden", 300, "--out", "m.npz", "--quiet"
+    assert invoke(*words).exit_code == 0
+    result = invoke("predict", "m.npz", draw("seven.png"))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("seven.png  ")
