@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -29,7 +30,7 @@ def make_run_report(folder: Path) -> Report:
     run = read_run(folder)
     claims = _judge(run) if run.is_papers_kind and run.has_papers_experiments else []
     tables = _tabulate(run, claims)
-    headline, tone = summarise(run, claims)
+    headline, tone = summarise(run, tables, claims)
     return Report(
         title=f"elmlda on {run.name}",
         question="Was the paper reproduced?" if claims else "What the run found",
@@ -52,24 +53,27 @@ def _judge(run: RunRecords) -> list[Claim]:
     return judge_claims(gather_evidence(run.sweep, pairs, ensembles, overheads))
 
 
+TABLES: dict[str, tuple[str, Callable[[Any], pd.DataFrame]]] = {
+    "table1": ("sweep", sweep.tabulate_sweep),
+    "table2": ("timing", timing.tabulate_timing),
+    "tune_table": ("tune", tune.tabulate_tune),
+    "compare_table": ("compare", compare.tabulate_compare),
+    "ensemble_table": ("ensemble", ensemble.tabulate_ensemble),
+    "calibration_table": ("calibration", calibration.tabulate_calibration),
+}
+"""Name of a CSV file -> the records that it is made from, and how."""
+
+
 def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFrame]:
     """Name of the CSV file -> its table."""
-    tables: dict[str, pd.DataFrame] = {}
-    if run.sweep:
-        tables["table1"] = sweep.tabulate_sweep(run.sweep)
-    if run.timing:
-        tables["table2"] = timing.tabulate_timing(run.timing)
+    tables = {
+        name: tabulate(getattr(run, records))
+        for name, (records, tabulate) in TABLES.items()
+        if getattr(run, records)
+    }
     for name, rows in (("table1", sweep.AS_PRINTED), ("table2", timing.AS_PRINTED)):
         if claims and name in tables:
             tables[f"{name}_as_printed"] = sweep.tabulate_as_printed(tables[name], rows)
-    if run.tune:
-        tables["tune_table"] = tune.tabulate_tune(run.tune)
-    if run.compare:
-        tables["compare_table"] = compare.tabulate_compare(run.compare)
-    if run.ensemble:
-        tables["ensemble_table"] = ensemble.tabulate_ensemble(run.ensemble)
-    if run.calibration:
-        tables["calibration_table"] = calibration.tabulate_calibration(run.calibration)
     if independent := designs.find_independent(run):
         tables["designs"] = designs.tabulate_designs(run, independent)
     if claims:
@@ -96,10 +100,12 @@ def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator
         yield compare.make_section(run, tables["compare_table"])
 
 
-def summarise(run: RunRecords, claims: Sequence[Claim]) -> tuple[str, str]:
+def summarise(
+    run: RunRecords, tables: Mapping[str, pd.DataFrame], claims: Sequence[Claim]
+) -> tuple[str, str]:
     """One sentence on whether the paper was reproduced, and its tone."""
     if run.compare and not run.has_papers_experiments:
-        return compare.summarise(compare.tabulate_compare(run.compare)), "neutral"
+        return compare.summarise(tables["compare_table"]), "neutral"
     if run.tune and not run.has_papers_experiments:
         return tune.summarise(run), "neutral"
     if not run.is_papers_data:

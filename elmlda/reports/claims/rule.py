@@ -259,20 +259,18 @@ def _judge(
     missing = [key for key in statement.checks if key not in known]
     undecided = [key for key in known if known[key].judge() != Verdict.REPRODUCED]
     fewest = _fewest_repeats(known)
-    is_one = len(statement.checks) == 1
     if failing:
         verdict, because = Verdict.NOT_REPRODUCED, f"fails at {statement.name(failing)}"
     elif missing:
-        verdict, because = Verdict.INCONCLUSIVE, f"{statement.name(missing)} not run yet"
+        return Verdict.INCONCLUSIVE, f"{statement.name(missing)} not run yet"
     elif undecided and fewest < MINIMUM_REPEATS:
-        repeats = "repeat" if fewest == 1 else "repeats"
-        because = f"{fewest} {repeats}, at least {MINIMUM_REPEATS} are needed"
-        return Verdict.INCONCLUSIVE, because
+        repeats = f"{fewest} repeat{'' if fewest == 1 else 's'}"
+        return Verdict.INCONCLUSIVE, f"{repeats}, at least {MINIMUM_REPEATS} are needed"
     elif undecided:
         verdict, because = Verdict.INCONCLUSIVE, f"undecided at {statement.name(undecided)}"
     else:
         verdict, because = Verdict.REPRODUCED, f"the closest is {statement.name([shown])}"
-    return verdict, _explain(known[shown], verdict) if is_one else because
+    return verdict, because if len(statement.checks) > 1 else _explain(known[shown], verdict)
 
 
 def _fewest_repeats(checks: Mapping[Any, Check]) -> int:
