@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from PIL import Image, ImageDraw
 
 from elmlda.reports.study import is_study, make_study_report
 
@@ -120,7 +121,7 @@ SHORTER = {
 }  # fmt: skip
 SMALL = {
     "sweep": "--dataset digits", "ensemble": "--dataset digits --fanout 1 --repeats 1",
-    "timing": "--dataset digits --repeats 1", "train": "--dataset digits", "report": "",
+    "timing": "--dataset digits --repeats 1", "train": "--dataset digits", "report": "", "predict": "",
 }  # fmt: skip
 
 
@@ -134,7 +135,12 @@ def test_the_commands_run_as_they_are_pasted(tmp_path):
     lines = [
         line for block in blocks("sh") for line in block.splitlines() if line.startswith("elmlda ")
     ]
-    assert [line.split()[1] for line in lines] == ["sweep", "ensemble", "timing", "report", "train"]
+    names = [line.split()[1] for line in lines]
+    assert names == ["sweep", "ensemble", "timing", "report", "train", "predict", "train"]
+    image = Image.new("L", (240, 240), "white")
+    ImageDraw.Draw(image).line([60, 44, 176, 44, 100, 204], fill="black", width=14)
+    for name in ("7-anna.jpg", "3-ben.jpg"):
+        image.save(tmp_path / name)
     for line in lines:
         words = shlex.split(shorten(line), comments=True)
         words += shlex.split(SMALL[words[1]])
