@@ -75,7 +75,8 @@ def test_mnist_has_the_error_counts_of_a_sweep(mnist):
     counts = [(network.predict(test) != mnist.test.labels).sum() for network in (lda, pi)]
     # The samples were scaled before: other roundings, and with some BLAS a near tie turns on them.
     assert counts == pytest.approx([swept.lda_errors[0], swept.pi_errors[0]], abs=1)
-    np.testing.assert_allclose(lda.predict_proba(test), swept.posteriors, atol=1e-4)
+    # The sweep is in mixed precision, so small a network of an estimator in double.
+    np.testing.assert_allclose(lda.predict_proba(test), swept.posteriors, atol=5e-4)
 
 
 def test_mnist_has_the_prototypes_error_counts_and_the_default_ridge_does_not_move_them(mnist):
