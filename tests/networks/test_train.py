@@ -121,15 +121,15 @@ def test_a_jobs_network_is_its_seed_sequences(mnist):
 def test_a_jobs_dataset_is_loaded_once(monkeypatch, make_dataset):
     loaded = []
 
-    def load(name, data_dir, label):
-        loaded.append((name, data_dir, label))
+    def load(name, data_dir, label, drop):
+        loaded.append((name, data_dir, label, drop))
         return replace(make_dataset(), checksums={"x": "1"})
 
     monkeypatch.setattr(jobs, "load_dataset", load)
     ref = DatasetRef("clouds", Path("somewhere")).expecting({"x": "1"})
     for key in range(3):
         run_job(NetworkJob(ref, 0, (key,), (5,)))
-    assert loaded == [("clouds", Path("somewhere"), None)]
+    assert loaded == [("clouds", Path("somewhere"), None, ())]
 
 
 # Small data
