@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.core.arrays import FloatArray
@@ -104,11 +103,14 @@ def _read_labels(path: Path) -> dict[tuple[str, int], str]:
     missing = {"file", "label"} - set(file.names)
     if missing:
         raise ElmldaError(f"{path}: no column {' or '.join(sorted(missing))}, expected file and label.")
-    names, labels = file.names.index("file"), file.names.index("label")
-    columns = [names, labels, *([file.names.index("sample")] if "sample" in file.names else [])]
-    texts, numbers = file.read_columns(columns, {names, labels})
-    samples: Any = numbers[columns[2]] if columns[2:] else np.zeros(len(texts[names]))
-    rows = list(zip(texts[names], samples.astype(int).tolist(), texts[labels], strict=True))
+    columns = [file.names.index(name) for name in ("file", "label", "sample") if name in file.names]
+    texts, _ = file.read_columns(columns, set(columns))
+    files, labels, *samples = (texts[column] for column in columns)
+    try:
+        numbers = list(map(int, samples[0])) if samples else [0] * len(files)
+    except ValueError as error:
+        raise ElmldaError(f"{path}: column sample is not of whole numbers: {error}.") from error
+    rows = list(zip(files, numbers, labels, strict=True))
     return {
         (os.path.abspath(folder / name), sample): label  # noqa: PTH100
         for folder in (path.parent, Path())

@@ -98,6 +98,8 @@ def test_labels_that_cannot_be(predict, refusal, digits_model):
     assert refusal(*words, "nowhere.csv") == "nowhere.csv: cannot be read: No such file or directory."
     Path("odd.csv").write_text("name,label\na,b\n")
     assert refusal(*words, "odd.csv") == "odd.csv: no column file, expected file and label."
+    Path("words.csv").write_text("file,label,sample\na.png,7,first\n")
+    assert refusal(*words, "words.csv").startswith("words.csv: column sample is not of whole numbers: ")
     Path("other.csv").write_text("file,label\na.png,7\n")
     result = predict("photos/seven.png", "--labels", "other.csv")
     assert result.stdout.endswith("Errors: none of the samples has a label.\n")
