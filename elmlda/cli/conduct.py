@@ -68,7 +68,7 @@ def conduct(experiment: Runnable, options: dict[str, Any]) -> None:
 
 @dataclass
 class Printed:
-    """What a run prints, and what is said at its end."""
+    """What a command prints while it runs, and what it keeps for the end."""
 
     quiet: bool
     folders: list[Path] = field(default_factory=list)

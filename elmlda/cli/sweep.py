@@ -35,8 +35,9 @@ from elmlda.cli.values import COUNT
 def sweep(**options: Any) -> None:
     """Train PI-ELM and LDA-ELM on the same random input weights and count test errors (Table 1).
 
-    Writes sweep.csv and manifest.json into the run's folder, a record as soon as it is known. The
-    same command again goes on where it stopped; --repeats and --fanout may grow.
+    Writes sweep.csv and manifest.json into the run's folder, each network's records as soon as it is
+    tested. The same command again continues the run; --repeats and --fanout may grow. Sizes at which
+    LDA has no solution are written to singular.csv and named at the end.
     """
     from elmlda.experiments.sweep import Sweep
 

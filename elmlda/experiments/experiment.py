@@ -130,7 +130,7 @@ class Experiment(DataOptions, UnitOptions, Runnable):
 
     name: ClassVar[str]
     record_types: ClassVar[tuple[type[Any], ...]]
-    """The main type first: its records are written last, so that they vouch for the others."""
+    """The main type first: its records are written last, when those that belong to them are there."""
     plan_type: ClassVar[type[AnyPlan]]
     job_loader: ClassVar[Any] = staticmethod(load_job_data)
     """How jobs load their data; workers of a cluster are checked by it."""

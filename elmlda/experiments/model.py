@@ -62,7 +62,7 @@ class TrainModel(DataOptions, LayerOptions):
         return read_sizes(self.fanout, self.hidden, dataset.n_inputs)[0]
 
     def check(self, dataset: Dataset, share: Share) -> None:
-        """Refuse, before the training, what cannot be or does not fit into memory."""
+        """Refuse, before the training, settings that cannot work or do not fit into memory."""
         n_hidden = self.n_hidden(dataset)
         require_possible(dataset, self.settings, n_hidden if self.output == "lda" else 0)
         require_room(
