@@ -141,9 +141,10 @@ class SweepPlan(NetworkPlan["Sweep", NetworkJob]):
         smallest = min(singular, key=lambda record: record.n_hidden)
         sizes = ", ".join(f"{size:,}" for size in sorted({record.n_hidden for record in singular}))
         n_repeats = len({record.repeat for record in singular})
+        others = "; other sizes are recorded" if len(singular) < len(keys) else ""
         return ElmldaError(
             f"{self.folder}: LDA has no solution at {sizes} hidden units in {n_repeats:,} of "
-            f"{self.experiment.repeats:,} repeats; other sizes are recorded. {smallest.reason}",
+            f"{self.experiment.repeats:,} repeats{others}. {smallest.reason}",
             "Use fewer hidden units, or {ridge} with another {out} for a new run.",
             ridge="1e-3",
             out=None,

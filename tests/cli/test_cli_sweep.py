@@ -445,7 +445,7 @@ def test_a_network_that_cannot_be_solved_is_said_in_one_line(invoke, clouds):
     )  # fmt: skip
     assert result.exit_code == 1
     assert result.stderr.startswith(
-        "Error: run: LDA has no solution at 27 hidden units in 1 of 1 repeats; "
+        "Error: run: LDA has no solution at 27 hidden units in 1 of 1 repeats. "
     )
     assert len(result.stderr.splitlines()) == 1
 

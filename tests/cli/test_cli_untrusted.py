@@ -137,8 +137,8 @@ def test_a_singular_covariance_without_a_ridge(invoke):
     result = invoke(*SWEEP, "--input-scale", 1e-9)
     assert result.exit_code == 1
     assert "LDA's covariance is singular: " in result.stderr.splitlines()[-1]
-    assert "add a ridge (--ridge 1e-3)" in result.stderr
-    assert not list(Path("run").glob("*.csv"))
+    assert "or --ridge 1e-3 with another --out for a new run." in result.stderr
+    assert [path.name for path in Path("run").glob("*.csv")] == ["singular.csv"]
 
 
 def test_float32_that_is_not_enough_is_computed_in_double_and_recorded(invoke):
