@@ -96,21 +96,33 @@ class RacePlan:
                 raise ElmldaError("", "{peer_fanouts} needs {peers}.", peer_fanouts=None, peers=None)
             return
         if self.settings.ridge:
-            remedy = "{peers} and {ridge} exclude each other: the peers have none."
-            raise ElmldaError("", remedy, peers=None, ridge=None)
-        if self.settings.priors != "frequencies":
-            remedy = (
-                "{peers} and {priors} exclude each other: scikit-learn's LDA agrees with the paper's "
-                "only with the class frequencies."
+            raise ElmldaError(
+                "",
+                "{peers} and {ridge} exclude each other: the peers have none.",
+                peers=None,
+                ridge=None,
             )
-            raise ElmldaError("", remedy, peers=None, priors=self.settings.priors)
+        if self.settings.priors != "frequencies":
+            raise ElmldaError(
+                "",
+                "{peers} and {priors} exclude each other: scikit-learn's LDA agrees with the paper's "
+                "only with the class frequencies.",
+                peers=None,
+                priors=self.settings.priors,
+            )
         if self.settings.precision == "bfloat16" and set(self.contestants) & PEERS.keys():
-            remedy = "{peers} and {precision} exclude each other: the peers do not round."
-            raise ElmldaError("", remedy, peers=None, precision="bfloat16")
+            raise ElmldaError(
+                "",
+                "{peers} and {precision} exclude each other: the peers do not round.",
+                peers=None,
+                precision="bfloat16",
+            )
         unknown = tuple(fanout for fanout in self.peer_fanouts if fanout not in self.fanouts)
         if unknown:
-            remedy, found = "{peer_fanouts}: not among {fanout}.", format_ranges(unknown)
-            raise ElmldaError("", remedy, peer_fanouts=found, fanout=all_fanouts)
+            found = format_ranges(unknown)
+            raise ElmldaError(
+                "", "{peer_fanouts}: not among {fanout}.", peer_fanouts=found, fanout=all_fanouts
+            )
         if is_part and len(self.peer_fanouts) < FEWEST_FITTED:
             problem = f"a sum over fan-outs {all_fanouts} is fitted to {FEWEST_FITTED} of them or more."
             raise ElmldaError(problem, "Add some to {peer_fanouts}.", peer_fanouts=timed)

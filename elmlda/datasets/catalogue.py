@@ -105,7 +105,7 @@ def load_source(
         setting = "drop" if label is None else "label"
         raise ElmldaError(
             f"{path or name or DEFAULT_NAME}: not a .csv file, so there is no column to name.",
-            f"Leave out {{{setting}}}.",
+            "Leave out {}.",
             **{setting: None},
         )
     if path is None:
