@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from elmlda.datasets.content import explain_reading
-from elmlda.datasets.csv_file import is_csv, load_csv
+from elmlda.datasets.csv_file import is_csv
+from elmlda.datasets.csv_table import load_csv
 from elmlda.datasets.dataset import Dataset, FileCheck, Table
 from elmlda.datasets.download import ProgressBar, RemoteFile
 from elmlda.datasets.folds import split_table

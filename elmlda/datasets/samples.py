@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from elmlda.datasets import read_idx
 from elmlda.datasets.array_file import open_npz, read_npy
 from elmlda.datasets.content import open_input
-from elmlda.datasets.csv_file import CsvFile, Feature, find_features
+from elmlda.datasets.csv_file import CsvFile
+from elmlda.datasets.csv_table import Feature, find_features
 from elmlda.datasets.words import format_shape
 from elmlda.errors import ElmldaError
 
