@@ -43,7 +43,11 @@ class WrittenReport:
             for claim in report.claims
             if claim.kind == Kind.STATEMENT and claim.reading != Reading.CONSTANT
         ]
-        return "\n  ".join([*lines, *(f"Missing: {gap}" for gap in report.gaps), *map(str, self.paths)])
+        lines += [f"Missing: {gap}" for gap in report.gaps]
+        pages = [str(path) for path in self.paths if path.suffix in (".md", ".html")]
+        n_others = len(self.paths) - len(pages)
+        beside = [f"{n_others} tables and figures in {self.folder}"] if n_others else []
+        return "\n  ".join([*lines, *pages, *beside])
 
 
 def report(folder: str | Path, formats: Collection[str] = REPORT_FORMATS) -> WrittenReport:

@@ -20,7 +20,12 @@ def test_the_summary_tells_the_verdict_and_the_paths(invoke, tmp_path):
     assert sum(line.startswith("  not decided yet: ") for line in output) == 10
     assert sum(line.startswith("  consistent with the paper so far: ") for line in output) == 2
     assert "  Missing: The sweep has 5 of 6 planned results." in output
-    assert f"  {folder}/report.html" in output
+    tables_and_figures = [path for path in folder.iterdir() if path.suffix in (".csv", ".png", ".svg")]
+    assert output[-3:] == [
+        f"  {folder}/report.md",
+        f"  {folder}/report.html",
+        f"  {len(tables_and_figures) - 1} tables and figures in {folder}",  # without the records
+    ]
 
 
 @pytest.mark.parametrize(
