@@ -106,8 +106,8 @@ class Printed:
             say(NOTE)
         if self.folders:
             say(f"Next: elmlda report {shlex.quote(str(folder or self.folders[0]))}")
-        for error in self.gaps:
-            raise error
+        if self.gaps:
+            raise self.gaps[0]
 
 
 def sum_up(outlooks: Sequence[Outlook]) -> str:
