@@ -55,10 +55,6 @@ def solve_lda(
     `watch` gets the parts "factorisation" and "solve" as `solve_pi` has them, and "lda" for what PI-ELM
     has not: the change from Gram matrix to covariance, the means and the constants.
 
-    Parameters
-    ----------
-    priors : n_classes prior probabilities π
-
     Raises
     ------
     SingularCovarianceError
@@ -101,9 +97,7 @@ def _factorise_covariance(
         return
     if dtype == np.float32:
         raise LostPrecisionError(
-            f"LDA's covariance of {n_hidden} hidden units is singular to within float32's rounding.",
-            "Use {precision}.",
-            precision="double",
+            f"LDA's covariance of {n_hidden} hidden units is singular to within float32's rounding."
         )
     raise SingularCovarianceError(
         f"LDA's covariance is singular: some combination of {n_hidden} hidden units is the same "

@@ -1,4 +1,4 @@
-"""The hidden layer: random input weights, and the outputs that they give, Eq. (2).
+"""The hidden layer, Eq. (2): inputs times input weights, through a nonlinear function.
 
 The paper's units have no bias. With one, each unit has one more weight, drawn like the others, of an
 input that is always √n_inputs: with standardised inputs the bias varies as much as the rest of the sum.
@@ -18,7 +18,6 @@ from elmlda.core.arrays import FloatArray, RealArray
 from elmlda.core.bfloat16 import add_gram_bfloat16, choose_multiplier, round_to_bfloat16
 from elmlda.core.blas import add_gram, multiply
 
-UNITS_PER_DRAW = 1024
 ELEMENTS_PER_TASK = 1 << 20
 
 
@@ -39,30 +38,6 @@ ACTIVATIONS: dict[str, Callable[[FloatArray], object]] = {
     "sine": _sine,
 }
 """g() of Eq. (1) by name; each works in place."""
-
-
-def draw_input_weights(
-    rng: np.random.Generator,
-    n_inputs: int,
-    n_hidden: int,
-    weight_range: float = 0.5,
-    dtype: type[np.floating] = np.float64,
-) -> FloatArray:
-    """Draw input weights, uniform in ±weight_range.
-
-    Hidden units are drawn one after the other in float64 whatever the dtype, so that a network's first
-    units are the same network, smaller, and the precision does not change the network.
-
-    Returns
-    -------
-    input_weights : array, n_inputs × n_hidden, each unit's weights contiguous
-    """
-    by_unit = np.empty((n_hidden, n_inputs), dtype)
-    for start in range(0, n_hidden, UNITS_PER_DRAW):
-        block = by_unit[start : start + UNITS_PER_DRAW]
-        with np.errstate(over="ignore"):  # float32 that is not enough shows in the Gram matrix
-            block[...] = rng.uniform(-weight_range, weight_range, block.shape)
-    return by_unit.T
 
 
 def scale_inputs(

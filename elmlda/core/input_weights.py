@@ -1,31 +1,69 @@
-"""Input weights by four schemes: the paper's uniform ones, and three that are shaped by the data.
+"""Random input weights by four schemes: uniform as in the paper, and three shaped by the data.
 
 A constrained unit's weights are the difference of two training samples of different classes; a unit
 with a receptive field has weights other than zero only in a rectangle of the image, of any place,
 height and width; the fourth scheme is both. Shaped weights have the same norm in every unit. After
 McDonnell, Tissera, Vladusich, van Schaik and Tapson, PLoS ONE 10 (8), 2015, e0134254.
 
-Whatever the scheme, units are drawn one after the other: a network's first units are the same
-network, smaller.
+Whatever the scheme and the dtype, units are drawn one after the other in float64: a network's first
+units are the same network, smaller, and the precision does not change the network.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.core.hidden import draw_input_weights
-from elmlda.core.input_space import InputSpace
+from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.errors import ElmldaValueError
 from elmlda.settings import NetworkSettings
 
+UNITS_PER_DRAW = 1024
 FEW_TRIES = 20
 """Rectangles that are drawn for one field before those that are too small are left out."""
 MOST_TRIES = 1000
 """Fields and pairs of samples that are drawn for one unit before it is given up."""
+
+
+@dataclass(frozen=True)
+class InputSpace:
+    """What input weights are drawn for, and may be shaped by."""
+
+    n_inputs: int
+    image_shape: tuple[int, int] | None = None
+    """Rows and columns, where inputs are the pixels of an image, row by row."""
+    samples: Rows | None = None
+    """Training samples."""
+    labels: IntArray | None = None
+    """Their class indices."""
+
+    def require(self, settings: NetworkSettings) -> None:
+        """Refuse receptive fields that do not fit the images."""
+        if not settings.has_fields:
+            return
+        if self.image_shape is None:
+            raise ElmldaValueError(
+                f"{settings.input_weights} input weights need images, and these samples have no rows "
+                "and columns of pixels.",
+                "Use uniform or constrained ones ({input_weights}).",
+                input_weights=None,
+            )
+        rows, columns = self.image_shape
+        if rows * columns != self.n_inputs:
+            raise ElmldaValueError(
+                f"images of {rows} × {columns} have {rows * columns} pixels, the samples have "
+                f"{self.n_inputs} inputs."
+            )
+        if settings.min_field > self.n_inputs:
+            raise ElmldaValueError(
+                f"the smallest receptive field has {settings.min_field} pixels, an image "
+                f"{self.n_inputs}.",
+                "Lower {min_field}.",
+                min_field=None,
+            )
 
 
 def draw_weights(
@@ -37,16 +75,13 @@ def draw_weights(
 ) -> FloatArray:
     """Draw the input weights that the settings ask for.
 
-    Shaped weights are computed in float64 whatever the dtype, as uniform ones are, so that the
-    precision does not change the network.
-
     Returns
     -------
     input_weights : array, n_inputs × n_hidden, each unit's weights contiguous; with a bias one row more
     """
     n_weights = space.n_inputs + settings.bias
     if settings.input_weights == "uniform":
-        return draw_input_weights(rng, n_weights, n_hidden, settings.weight_range, dtype)
+        return draw_uniform_weights(rng, n_weights, n_hidden, settings.weight_range, dtype)
     space.require(settings)
     if settings.is_constrained and space.samples is None:
         raise ElmldaValueError(
@@ -58,6 +93,22 @@ def draw_weights(
         weights[inputs] = values * (settings.weight_norm / np.linalg.norm(values))
         if settings.bias:  # uniform in ± weight_norm once it is multiplied with its input
             weights[-1] = rng.uniform(-1.0, 1.0) * settings.weight_norm / math.sqrt(space.n_inputs)
+    return by_unit.T
+
+
+def draw_uniform_weights(
+    rng: np.random.Generator,
+    n_inputs: int,
+    n_hidden: int,
+    weight_range: float = 0.5,
+    dtype: type[np.floating] = np.float64,
+) -> FloatArray:
+    """Draw input weights, uniform in ±weight_range: n_inputs × n_hidden."""
+    by_unit = np.empty((n_hidden, n_inputs), dtype)
+    for start in range(0, n_hidden, UNITS_PER_DRAW):
+        block = by_unit[start : start + UNITS_PER_DRAW]
+        with np.errstate(over="ignore"):  # float32 that is not enough shows in the Gram matrix
+            block[...] = rng.uniform(-weight_range, weight_range, block.shape)
     return by_unit.T
 
 

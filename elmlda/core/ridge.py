@@ -90,9 +90,7 @@ def choose_ridge(statistics: Statistics) -> float:
     grid = np.linspace(lowest, highest, int((highest - lowest) * STEPS_PER_DECADE) + 2)
     at = int(np.argmin([spectrum.gcv(10**exponent) for exponent in grid]))
     if at == 0 and statistics.gram.dtype == np.float32:
-        raise LostPrecisionError(
-            "the best ridge may lie below float32's rounding.", "Use {precision}.", precision="double"
-        )
+        raise LostPrecisionError("the best ridge may lie below float32's rounding.")
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
     found = minimize_scalar(
         lambda exponent: spectrum.gcv(10**exponent), bounds=bounds, method="bounded"

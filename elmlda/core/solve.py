@@ -46,7 +46,10 @@ class SingularCovarianceError(ElmldaValueError):
 
 
 class LostPrecisionError(ElmldaValueError):
-    """A float32 Gram matrix is too inaccurate for its own factorisation."""
+    """Float32 is not enough: for a Gram matrix's factorisation, say."""
+
+    def __init__(self, fact: str, advice: str = "Use {precision}.", **settings: object) -> None:
+        super().__init__(fact, advice, **settings or {"precision": "double"})
 
 
 @dataclass(frozen=True)
@@ -146,10 +149,7 @@ def require_finite_scores(scores: FloatArray) -> None:
 
 
 def solve_pi(
-    statistics: Statistics,
-    sizes: Sequence[int],
-    ridge: float = 0.0,
-    watch: Stopwatch | None = None,
+    statistics: Statistics, sizes: Sequence[int], ridge: float = 0.0, watch: Stopwatch | None = None
 ) -> PiOutputs:
     """Solve (G + ridge·I) P = S, Eq. (5), for the leading `sizes` hidden units, in float64.
 
@@ -179,9 +179,7 @@ def solve_pi(
     if n_sound_sizes < len(sizes) and dtype == np.float32:
         raise LostPrecisionError(
             f"some of {statistics.n_hidden} hidden units depend on the units before them to within "
-            "float32's rounding.",
-            "Use {precision}.",
-            precision="double",
+            "float32's rounding."
         )
     ranks = list(sizes)
     with watch.part("solve"):
@@ -203,7 +201,7 @@ def require_finite_gram(gram: FloatArray) -> None:
     if len(bad):
         problem = f"hidden unit {bad[0] + 1} of {len(gram)} has outputs too large for {gram.dtype}."
         if gram.dtype == np.float32:
-            raise LostPrecisionError(problem, "Use {precision}.", precision="double")
+            raise LostPrecisionError(problem)
         raise ElmldaValueError(problem, SMALLER, weight_range=None)
 
 
@@ -245,19 +243,16 @@ def _solve_by_eigenvalues(statistics: Statistics, size: int, ridge: float) -> tu
 
 
 def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
-    """LDA-ELM, Eq. (16), from PI-ELM's solution: see the module's first lines.
+    """LDA-ELM, Eq. (16), from PI-ELM's solution and the classes' n_classes prior probabilities π.
 
-    Parameters
-    ----------
-    pi : what `solve_pi` returned, its ridge included
-    priors : n_classes prior probabilities π
+    The module's docstring derives it; the ridge is the one that PI-ELM was solved with.
     """
     counts = pi.class_counts.astype(np.float64)
     n_samples = counts.sum()
     require_every_class(pi.class_counts)
     for size, rank, explained in zip(pi.sizes, pi.ranks, pi.explained, strict=True):
         try:
-            _check_covariance(size, rank, explained, pi.class_counts)
+            _require_invertible(size, rank, explained, pi.class_counts)
         except SingularCovarianceError as error:
             error.n_hidden = size
             raise
@@ -273,10 +268,10 @@ def require_every_class(class_counts: IntArray | FloatArray) -> None:
         raise ElmldaValueError(f"no training sample of class {empty}: LDA needs every class's mean.")
 
 
-def _check_covariance(
+def _require_invertible(
     size: int, rank: int, explained: FloatArray, counts: IntArray | FloatArray
 ) -> None:
-    """Σ is singular where G is, and where D - Q is: the units express a target, or a constant."""
+    """Refuse a Σ that is singular: as G is, or D - Q, if the units express a target or a constant."""
     is_weighted = counts.dtype.kind == "f"
     unfitted = np.eye(len(counts)) - explained / np.sqrt(np.outer(counts, counts))
     if rank == size and np.linalg.eigvalsh(unfitted)[0] > 1e-9:

@@ -17,7 +17,7 @@ class Statistics:
     """G = AᵀA, S = AᵀT and the class counts n of hidden outputs A and one-hot targets T.
 
     Samples are rows here; the paper has them as columns. Batches are added with `add`, and the
-    statistics of two parts of the data with `merge`: in any order, to the same result.
+    statistics of two parts of the data with `plus`: in any order, to the same result.
     """
 
     gram: FloatArray
@@ -47,8 +47,7 @@ class Statistics:
     @property
     def n_samples(self) -> float:
         """A whole number, unless samples have weights."""
-        total: float = self.class_counts.sum().item()
-        return total
+        return float(self.class_counts.sum())
 
     @property
     def largest_rank(self) -> int:
@@ -92,14 +91,8 @@ class Statistics:
         # Not in place: counts are whole numbers until a weight is none.
         self.class_counts = self.class_counts + np.bincount(labels, weights, self.n_classes)
 
-    def merge(self, other: Statistics) -> None:
-        """Add the statistics of other samples of the same network."""
-        self.gram += other.gram
-        self.class_sums += other.class_sums
-        self.class_counts += other.class_counts
-
     def plus(self, other: Statistics) -> Statistics:
-        """The statistics of both; neither is changed, since others may have them too."""
+        """The statistics of both, of the same network; neither is changed."""
         return Statistics(
             self.gram + other.gram,
             self.class_sums + other.class_sums,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.core.input_space import InputSpace
+from elmlda.core.input_weights import InputSpace
 from elmlda.datasets.scaling import Scaling, standardise
 from elmlda.datasets.words import join_words
 from elmlda.errors import ElmldaError

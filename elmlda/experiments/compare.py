@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from elmlda.core.input_space import InputSpace
+from elmlda.core.input_weights import InputSpace
 from elmlda.datasets import Dataset, Table, draw_stratified_folds, require_two_of_each
 from elmlda.datasets.dataset import STANDARDISED
 from elmlda.errors import ElmldaError

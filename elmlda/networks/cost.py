@@ -13,7 +13,7 @@ import numpy as np
 
 from elmlda.core.bfloat16 import Mkl, add_product
 from elmlda.core.blas import multiply
-from elmlda.core.hidden import UNITS_PER_DRAW
+from elmlda.core.input_weights import UNITS_PER_DRAW
 from elmlda.datasets import Dataset
 from elmlda.machine import count_blas_threads
 from elmlda.networks.steps import HIDDEN_DTYPES, find_multiplier

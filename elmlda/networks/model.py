@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_limits
 from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.core.evaluate import combine_posteriors, posteriors_of_choice
 from elmlda.core.hidden import ELEMENTS_PER_TASK, HiddenLayer
-from elmlda.core.input_space import InputSpace
-from elmlda.core.input_weights import draw_weights
+from elmlda.core.input_weights import InputSpace, draw_weights
 from elmlda.core.ridge import choose_ridge
 from elmlda.core.solve import LdaOutputs, PiOutputs, derive_lda, solve_pi
 from elmlda.core.statistics import Statistics

@@ -8,7 +8,7 @@ import pytest
 
 from elmlda.bench import peers
 from elmlda.bench.peers import PEERS, PeerTask, why_absent, why_too_large
-from elmlda.core.hidden import draw_input_weights
+from elmlda.core.input_weights import draw_uniform_weights
 from elmlda.networks.train import run_network
 from elmlda.settings import NetworkSettings, Resources
 
@@ -37,7 +37,7 @@ def test_peers_make_elmldas_errors(dataset, name, precision):
     assert expected["pi"] != expected["lda"]
     task = PeerTask.prepare(dataset, settings, chunk=100)
     dtype = np.float32 if precision == "mixed" else np.float64
-    weights = draw_input_weights(np.random.default_rng(3), 6, SIZES[-1], 1.0, dtype)
+    weights = draw_uniform_weights(np.random.default_rng(3), 6, SIZES[-1], 1.0, dtype)
     peer = PEERS[name]
     for size, errors in zip(SIZES, expected[peer.method], strict=True):
         predicted = peer.predict(task, weights[:, :size])
@@ -70,7 +70,7 @@ def test_uniform_priors_would_not_agree_on_unequal_classes(dataset):
         network = run_network(unequal, np.random.default_rng(3), (12,), settings, Resources())
         counts[priors] = network.lda_errors[0]
     task = PeerTask.prepare(unequal, NetworkSettings(precision="double"), chunk=100)
-    weights = draw_input_weights(np.random.default_rng(3), 6, 12, 1.0)
+    weights = draw_uniform_weights(np.random.default_rng(3), 6, 12, 1.0)
     predicted = PEERS["sklearn-lda"].predict(task, weights)
     errors = np.count_nonzero(predicted != unequal.test.labels)
     assert errors == counts["frequencies"] != counts["uniform"]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from elmlda.core import bfloat16, hidden
 from elmlda.core.bfloat16 import Mkl, Multiplier, choose_multiplier, round_to_bfloat16
-from elmlda.core.hidden import HiddenLayer, draw_input_weights
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.input_weights import draw_uniform_weights
 from elmlda.core.statistics import Statistics
 from elmlda.settings import ACTIVATION_NAMES
 
@@ -74,7 +75,7 @@ def test_rounds_part_of_a_matrix(monkeypatch):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_rounded_layer_gives_the_rounded_outputs_of_another(activation, threads, monkeypatch):
     monkeypatch.setattr(hidden, "ELEMENTS_PER_TASK", 64)
-    weights = draw_input_weights(np.random.default_rng(0), 6, 20, dtype=np.float32)
+    weights = draw_uniform_weights(np.random.default_rng(0), 6, 20, dtype=np.float32)
     inputs = np.random.default_rng(1).normal(size=(30, 6))
     expected = HiddenLayer(weights, activation).outputs(inputs).astype(ml_dtypes.bfloat16)
     found = HiddenLayer(weights, activation, threads=threads, is_rounded=True).outputs(inputs)
@@ -194,7 +195,7 @@ def test_weighted_samples_are_not_for_matrix_units(monkeypatch):
     units = Multiplier("units", "here", Mkl(lambda *_: None, lambda: None))
     monkeypatch.setattr(hidden, "choose_multiplier", lambda: units)
     monkeypatch.setattr(hidden, "add_gram_bfloat16", lambda *arguments: asked.append(arguments))
-    weights = draw_input_weights(np.random.default_rng(0), 3, 4, dtype=np.float32)
+    weights = draw_uniform_weights(np.random.default_rng(0), 3, 4, dtype=np.float32)
     rounded, plain = (HiddenLayer(weights, is_rounded=which) for which in (True, False))
     labels, ones = np.array([0, 1, 0]), np.ones(3)
     for layer, sample_weights, n_asked in ((rounded, ones, 0), (plain, None, 0), (rounded, None, 1)):

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmlda.core import hidden
-from elmlda.core.hidden import ACTIVATIONS, UNITS_PER_DRAW, HiddenLayer, draw_input_weights
+from elmlda.core import hidden, input_weights
+from elmlda.core.hidden import ACTIVATIONS, HiddenLayer
+from elmlda.core.input_weights import UNITS_PER_DRAW, draw_uniform_weights
 from elmlda.settings import ACTIVATION_NAMES
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
@@ -22,7 +23,7 @@ FORMULAS = {
 
 @pytest.mark.parametrize("n_hidden", [1, UNITS_PER_DRAW, UNITS_PER_DRAW + 1, 2 * UNITS_PER_DRAW + 7])
 def test_weights_are_one_draw_unit_by_unit(n_hidden):
-    weights = draw_input_weights(np.random.default_rng(5), 3, n_hidden, 0.7)
+    weights = draw_uniform_weights(np.random.default_rng(5), 3, n_hidden, 0.7)
     expected = np.random.default_rng(5).uniform(-0.7, 0.7, (n_hidden, 3)).T
     np.testing.assert_array_equal(weights, expected)
     assert weights.dtype == np.float64
@@ -38,9 +39,9 @@ def test_weights_are_one_draw_unit_by_unit(n_hidden):
 )
 def test_a_smaller_network_is_the_first_units_of_a_larger(n, n_more, n_inputs, dtype, seed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hidden, "UNITS_PER_DRAW", 8)
+        patch.setattr(input_weights, "UNITS_PER_DRAW", 8)
         smaller, larger = (
-            draw_input_weights(np.random.default_rng(seed), n_inputs, size, dtype=dtype)
+            draw_uniform_weights(np.random.default_rng(seed), n_inputs, size, dtype=dtype)
             for size in (n, n + n_more)
         )
     np.testing.assert_array_equal(larger[:, :n], smaller)
@@ -48,7 +49,7 @@ def test_a_smaller_network_is_the_first_units_of_a_larger(n, n_more, n_inputs, d
 
 def test_a_smaller_network_is_the_first_units_across_the_real_draws():
     sizes = (UNITS_PER_DRAW - 1, UNITS_PER_DRAW + 1, 3 * UNITS_PER_DRAW)
-    *smaller, largest = (draw_input_weights(np.random.default_rng(1), 4, size) for size in sizes)
+    *smaller, largest = (draw_uniform_weights(np.random.default_rng(1), 4, size) for size in sizes)
     for weights in smaller:
         np.testing.assert_array_equal(largest[:, : weights.shape[1]], weights)
 
@@ -57,7 +58,7 @@ def test_a_smaller_network_is_the_first_units_across_the_real_draws():
 @given(st.integers(1, 30), st.integers(1, 9), st.floats(0.01, 100), st.integers(0, 2**32))
 def test_float32_weights_are_the_same_network_rounded(n_hidden, n_inputs, weight_range, seed):
     double, single = (
-        draw_input_weights(np.random.default_rng(seed), n_inputs, n_hidden, weight_range, dtype)
+        draw_uniform_weights(np.random.default_rng(seed), n_inputs, n_hidden, weight_range, dtype)
         for dtype in (np.float64, np.float32)
     )
     assert single.dtype == np.float32
@@ -66,7 +67,7 @@ def test_float32_weights_are_the_same_network_rounded(n_hidden, n_inputs, weight
 
 
 def test_weights_fill_their_range():
-    weights = draw_input_weights(np.random.default_rng(0), 100, 1000)
+    weights = draw_uniform_weights(np.random.default_rng(0), 100, 1000)
     assert -0.5 <= weights.min() < -0.4999
     assert 0.4999 < weights.max() < 0.5
     assert abs(weights.mean()) < 4 * (1 / np.sqrt(12)) / np.sqrt(weights.size)
@@ -94,7 +95,7 @@ def test_activations_work_in_place_by_their_formula(name, dtype, values):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_hidden_outputs_of_bytes_with_a_scale(name, dtype):
     inputs = np.random.default_rng(1).integers(0, 256, (20, 7), np.uint8)
-    weights = draw_input_weights(np.random.default_rng(2), 7, 9, dtype=dtype)
+    weights = draw_uniform_weights(np.random.default_rng(2), 7, 9, dtype=dtype)
     outputs = HiddenLayer(weights, name, 1 / 255).outputs(inputs)
     projected = (inputs / 255) @ np.asarray(weights, np.float64)
     assert outputs.dtype == dtype
@@ -110,7 +111,7 @@ def test_hidden_outputs_of_bytes_with_a_scale(name, dtype):
 def test_inputs_of_any_kind_and_order_stay_what_they_were(dtype, kind, order):
     inputs = np.array(np.random.default_rng(1).integers(0, 9, (11, 5)), kind, order=order)
     before = inputs.copy()
-    weights = draw_input_weights(np.random.default_rng(2), 5, 4, dtype=dtype)
+    weights = draw_uniform_weights(np.random.default_rng(2), 5, 4, dtype=dtype)
     layer = HiddenLayer(weights, input_scale=0.25)
     expected = np.tanh(before.astype(np.float64) / 4 @ weights.astype(np.float64))
     np.testing.assert_allclose(layer.outputs(inputs), expected, atol=20 * np.finfo(dtype).eps)
@@ -139,7 +140,7 @@ def test_more_hidden_units_than_a_task_has_elements(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_bias_is_the_weight_of_a_constant_input(dtype):
     inputs = np.random.default_rng(0).normal(size=(6, 9)).astype(dtype)
-    weights = draw_input_weights(np.random.default_rng(1), 10, 4, dtype=dtype)
+    weights = draw_uniform_weights(np.random.default_rng(1), 10, 4, dtype=dtype)
     with_constant = np.hstack([inputs * dtype(0.5), np.full((6, 1), 3, dtype)])
     layer = HiddenLayer(weights, input_scale=0.5, has_bias=True)
     expected = np.tanh(with_constant @ weights)

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from elmlda.core import input_weights
-from elmlda.core.hidden import draw_input_weights
-from elmlda.core.input_space import InputSpace
-from elmlda.core.input_weights import draw_weights
+from elmlda.core.input_weights import InputSpace, draw_uniform_weights, draw_weights
 from elmlda.errors import ElmldaError
 from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
 
@@ -51,7 +49,7 @@ def differences(space):
 
 def test_uniform_weights_are_the_papers(space):
     found = draw(space, "uniform", weight_range=0.3)
-    np.testing.assert_array_equal(found, draw_input_weights(np.random.default_rng(0), 63, 200, 0.3))
+    np.testing.assert_array_equal(found, draw_uniform_weights(np.random.default_rng(0), 63, 200, 0.3))
 
 
 @pytest.mark.parametrize("scheme", SHAPED)

@@ -65,12 +65,10 @@ def test_merged_parts_are_the_whole(data, more):
     kept = [np.copy(parts[1].gram), np.copy(parts[1].class_sums), np.copy(parts[1].class_counts)]
     merged = Statistics.zeros(hidden.shape[1], n_classes, hidden.dtype.type)
     for other in parts:
-        merged.merge(other)
+        merged = merged.plus(other)
     assert_equal(merged, whole)
     assert_equal(parts[1], Statistics(*kept))
-    parts[2].merge(parts[0])
-    parts[1].merge(parts[2])
-    assert_equal(parts[1], whole)
+    assert_equal(parts[1].plus(parts[2].plus(parts[0])), whole)
 
 
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-5), (np.float64, 1e-13)])

@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from elmlda import ELMClassifier
-from elmlda.core.hidden import HiddenLayer, draw_input_weights
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.input_weights import draw_uniform_weights
 from elmlda.core.solve import derive_lda, solve_pi
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores
@@ -99,7 +100,7 @@ def test_mnist_at_fanout_10_costs_what_the_core_takes_and_has_its_error_counts(m
     seed, cores = np.random.SeedSequence(0, spawn_key=(0,)), count_cores()
 
     def train_by_the_core():
-        weights = draw_input_weights(np.random.default_rng(seed), 784, 7840, 0.5, np.float32)
+        weights = draw_uniform_weights(np.random.default_rng(seed), 784, 7840, 0.5, np.float32)
         layer = HiddenLayer(weights, threads=cores)
         statistics = accumulate_statistics(layer, inputs, labels, 10, DEFAULT_CHUNK)
         derive_lda(solve_pi(statistics, (7840,), DEFAULT_RIDGE), np.full(10, 0.1))

@@ -9,7 +9,8 @@ from equations import literal_lda
 
 from elmlda import ELMClassifier
 from elmlda.core import bfloat16
-from elmlda.core.hidden import HiddenLayer, draw_input_weights
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.input_weights import draw_uniform_weights
 from elmlda.networks.model import Model, Recipe, train_network
 from elmlda.networks.model_file import read_model, write_model
 from elmlda.networks.train import run_network
@@ -32,7 +33,7 @@ def _no_matrix_units(monkeypatch):
 def test_it_is_the_network_of_the_rounded_outputs(make_dataset, chunk):
     """Training and test alike: by ml_dtypes' rounding and the paper's equations in float64."""
     dataset = make_dataset(n_train=500, n_test=300, n_inputs=8)
-    weights = draw_input_weights(np.random.default_rng(3), 8, 16, dtype=np.float32)
+    weights = draw_uniform_weights(np.random.default_rng(3), 8, 16, dtype=np.float32)
     train, test = (
         HiddenLayer(weights, input_scale=dataset.input_scale)
         .outputs(part.inputs)

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmlda.core.hidden import HiddenLayer, draw_input_weights
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.input_weights import draw_uniform_weights
 from elmlda.core.solve import LostPrecisionError, RankWarning, SingularCovarianceError, solve_pi
 from elmlda.datasets import Dataset, Split
 from elmlda.errors import ElmldaError
@@ -236,7 +237,7 @@ def test_a_method_that_does_not_exist(make_dataset):
 @pytest.mark.parametrize("chunk", [1, 7, 200, 399, 400, 401, 10_000])
 def test_chunks_do_not_lose_a_sample(make_dataset, chunk):
     dataset = make_dataset()
-    layer = HiddenLayer(draw_input_weights(np.random.default_rng(0), 6, 5))
+    layer = HiddenLayer(draw_uniform_weights(np.random.default_rng(0), 6, 5))
     found = accumulate_statistics(layer, dataset.train.inputs, dataset.train.labels, 3, chunk)
     hidden = layer.outputs(dataset.train.inputs)
     np.testing.assert_allclose(np.tril(found.gram), np.tril(hidden.T @ hidden), rtol=1e-12)
@@ -275,7 +276,7 @@ def test_mixed_that_is_not_enough_is_computed_in_double_and_said(make_dataset):
     np.testing.assert_array_equal(found.posteriors, expected.posteriors)
     assert rng.bit_generator.state == other.bit_generator.state
     layer = HiddenLayer(
-        draw_input_weights(np.random.default_rng(2), 5, 8, dtype=np.float32), "tanh", 0.05
+        draw_uniform_weights(np.random.default_rng(2), 5, 8, dtype=np.float32), "tanh", 0.05
     )
     statistics = accumulate_statistics(layer, dataset.train.inputs, dataset.train.labels, 3, 100)
     with pytest.raises(LostPrecisionError):
