@@ -11,7 +11,7 @@ from elmlda.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from elmlda.networks.answers import Answers
+    from elmlda.networks.classify import Answers
     from elmlda.networks.model import Model
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from elmlda.datasets.samples import Reading
-    from elmlda.networks.answers import Answers, TrueLabels
+    from elmlda.networks.classify import Answers, TrueLabels
     from elmlda.networks.model import Model
 
 MOST_SHOWN = 40
@@ -55,7 +55,7 @@ def predict(model_file: Path, files: tuple[Path, ...], as_csv: bool, **options: 
     classified does not stop those after it; the exit code is 1 then.
     """
     from elmlda.datasets.samples import Reading
-    from elmlda.networks.answers import find_labels
+    from elmlda.networks.classify import find_labels
     from elmlda.networks.model_file import read_model
 
     show, labels = options.pop("show"), options.pop("labels")
@@ -86,7 +86,7 @@ def _classify(
     files: tuple[Path, ...], model: Model, reading: Reading, truth: TrueLabels
 ) -> Iterator[Answers]:
     """Classify each file; those that can't be are a line on stderr."""
-    from elmlda.networks.answers import classify
+    from elmlda.networks.classify import classify
 
     for path in files:
         try:

@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.estimators.base import ELMBase, TrainingData
 from elmlda.estimators.validation import known_classes, require_one_of, seed_sequence
-from elmlda.networks.model import Model, Network, Trainer, train_network
+from elmlda.networks.model import Model, Network, Trainer, fit_network
 from elmlda.settings import OUTPUTS
 
 
@@ -153,7 +153,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
 
         recipe = self._recipe(seed_sequence(self.random_state))
         arguments = self._ridge(), priors, data.n_classes, self.batch_size, data.weights
-        return (train_network(recipe, data.inputs, data.labels, *arguments, keep),)
+        return (fit_network(recipe, data.inputs, data.labels, *arguments, keep),)
 
     def partial_fit(
         self,

@@ -12,7 +12,7 @@ from elmlda.core.arrays import FloatArray
 from elmlda.estimators.base import ELMBase, TrainingData
 from elmlda.estimators.classifier import ELMClassifier
 from elmlda.estimators.validation import require_number, require_one_of, seed_sequence
-from elmlda.networks.model import Model, Network, train_network
+from elmlda.networks.model import Model, Network, fit_network
 from elmlda.settings import COMBINATIONS
 
 
@@ -77,7 +77,7 @@ class ELMEnsembleClassifier(ELMBase):
         ]
         solution = self._ridge(), priors, data.n_classes, self.batch_size, data.weights
         arguments = data.inputs, data.labels, *solution
-        train = delayed(train_network)
+        train = delayed(fit_network)
         return tuple(Parallel(n_jobs=self.n_jobs)(train(recipe, *arguments) for recipe in recipes))
 
     @property

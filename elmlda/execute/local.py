@@ -19,7 +19,7 @@ from itertools import chain, islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from elmlda.errors import ElmldaError
-from elmlda.networks.memory import free_memory
+from elmlda.networks.cost import free_memory
 
 STOP_SIGNALS = signal.SIGINT, signal.SIGTERM
 

@@ -19,9 +19,10 @@ from elmlda.networks.cost import (
     predict_peak_bytes,
     predict_ridge_bytes,
     predict_total_bytes,
+    require_room,
 )
-from elmlda.networks.memory import require_room
-from elmlda.networks.model import Model, Recipe, TrainingJob, run_training
+from elmlda.networks.jobs import TrainingJob, run_training
+from elmlda.networks.model import Model, Recipe
 from elmlda.networks.steps import HIDDEN_DTYPES, resolve_priors
 from elmlda.settings import (
     DEFAULT_RIDGE,

@@ -26,8 +26,8 @@ from elmlda.networks.cost import (
     predict_ridge_bytes,
     predict_total_bytes,
     predict_waiting_bytes,
+    require_room,
 )
-from elmlda.networks.memory import require_room
 from elmlda.networks.steps import HIDDEN_DTYPES
 from elmlda.runs.manifest import Entry
 from elmlda.runs.posteriors import PosteriorStore

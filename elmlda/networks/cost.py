@@ -1,13 +1,14 @@
-"""What a network costs: floating-point operations, memory, and this machine's speed for them."""
+"""What a network costs: floating-point operations, the time they take here, and memory."""
 
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from elmlda.core.bfloat16 import Mkl, add_product
 from elmlda.core.blas import multiply
 from elmlda.core.input_weights import UNITS_PER_DRAW
 from elmlda.datasets import Dataset
-from elmlda.machine import count_blas_threads
+from elmlda.errors import ElmldaError
+from elmlda.machine import available_memory, count_blas_threads, held_memory
 from elmlda.networks.steps import HIDDEN_DTYPES, find_multiplier
 
 BASE_BYTES = 76_000_000
@@ -27,6 +29,11 @@ HELPER_BYTES = 13_000_000
 LARGE_BYTES = 32 << 20
 """Freed arrays of this size go back to the system at once, smaller ones may stay with the process:
 the highest that glibc's threshold rises to."""
+CHUNK_STEP = 500
+"""Of the smaller chunks that are advised: the smallest is not much slower."""
+
+PeakBytes: TypeAlias = Callable[[int, int, int], int]
+"""Memory for so many hidden units, samples in a chunk and networks side by side."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +61,15 @@ class Problem:
 
 
 class Speeds(NamedTuple):
-    """Operations a second of this machine's matrix products."""
+    """Operations a second of this machine's matrix products, for each of `Operations`."""
 
     hidden: float
-    """In the hidden layer's precision."""
     gram: float
-    """The same, or more where matrix units multiply bfloat16."""
+    """As hidden, or more where matrix units multiply bfloat16."""
     solver: float
-    """In float64."""
 
 
-@dataclass(frozen=True)
-class Operations:
+class Operations(NamedTuple):
     """Floating-point operations in the hidden layer's precision, and in the solver's (float64)."""
 
     hidden: float
@@ -75,11 +79,11 @@ class Operations:
 
     @property
     def total(self) -> float:
-        return self.hidden + self.gram + self.solver
+        return sum(self)
 
     def seconds(self, speeds: Speeds) -> float:
         """Time that they take at these speeds."""
-        return self.hidden / speeds.hidden + self.gram / speeds.gram + self.solver / speeds.solver
+        return sum(n / speed for n, speed in zip(self, speeds, strict=True))
 
 
 def count_operations(problem: Problem) -> Operations:
@@ -97,6 +101,47 @@ def count_operations(problem: Problem) -> Operations:
     )
     solver = p.n_ridges * (factorisation + solves + scores)
     return Operations(projection + class_sums, gram, solver)
+
+
+def measure_speeds(precision: str, n: int = 2048, seconds: float = 0.5) -> Speeds:
+    """Speeds of n × n products for a network of that precision, with BLAS's present threads."""
+    hidden, solver = (
+        measure_matmul_speed(HIDDEN_DTYPES[name], n, seconds) for name in (precision, "double")
+    )
+    multiplier = find_multiplier(precision)
+    if multiplier is None or multiplier.mkl is None:
+        return Speeds(hidden, hidden, solver)
+    units = measure_bfloat16_speed(multiplier.mkl, count_blas_threads(), n, seconds)
+    return Speeds(hidden, units, solver)
+
+
+def measure_matmul_speed(dtype: type[np.floating], n: int, seconds: float) -> float:
+    """Operations a second of BLAS's n × n matrix products."""
+    a = np.full((n, n), 0.5, dtype)
+    out = np.empty_like(a)
+    return 2.0 * n**3 * _count_calls(lambda: multiply(a, a, out), seconds)
+
+
+def measure_bfloat16_speed(mkl: Mkl, threads: int, n: int, seconds: float) -> float:
+    """The same of matrix units, a product in each thread."""
+    a = np.full((n, n), 0x3F00, np.uint16, order="F")  # the bits of 0.5
+    outs = [np.zeros((n, n), np.float32, order="F") for _ in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+
+        def multiply_all() -> None:
+            list(pool.map(lambda out: add_product(a, a, out, mkl), outs))
+
+        return 2.0 * n**3 * threads * _count_calls(multiply_all, seconds)
+
+
+def _count_calls(work: Callable[[], object], seconds: float) -> float:
+    """Calls a second, the first not counted."""
+    work()
+    n_calls, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds or not n_calls:
+        work()
+        n_calls += 1
+    return n_calls / elapsed
 
 
 def predict_peak_bytes(problem: Problem, chunk: int, hidden_itemsize: int, input_bytes: int) -> int:
@@ -154,42 +199,54 @@ def _retained(*freed: int) -> int:
     return sum(n_bytes for n_bytes in freed if n_bytes < LARGE_BYTES)
 
 
-def measure_speeds(precision: str, n: int = 2048, seconds: float = 0.5) -> Speeds:
-    """Speeds of n × n products for a network of that precision, with BLAS's present threads."""
-    hidden, solver = (
-        measure_matmul_speed(HIDDEN_DTYPES[name], n, seconds) for name in (precision, "double")
+def free_memory() -> int | None:
+    """Bytes that a run may take: what is free, and what this process holds already."""
+    available = available_memory()
+    return None if available is None else available + held_memory()
+
+
+def require_room_for_double(n_hidden: int, needed: int, free: int | None) -> None:
+    """Refuse to go on in double precision if that takes more memory than is free."""
+    if free is not None and needed > free:
+        raise ElmldaError(
+            f"float32 is not enough for {n_hidden:,} hidden units here, and in double precision they "
+            f"need {needed / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free.",
+            "Use a larger {ridge}, fewer hidden units or a smaller {chunk}; what was recorded is safe.",
+            ridge=None,
+            chunk=None,
+        )
+
+
+def require_room(n_hidden: int, n_inputs: int, chunk: int, jobs: int, peak_bytes: PeakBytes) -> None:
+    """Refuse what takes more memory than is free, and say what would fit."""
+    free = free_memory()
+    needed = peak_bytes(n_hidden, chunk, jobs)
+    if free is None or needed <= free:
+        return
+    fitting = _find_fitting(n_hidden, n_inputs, chunk, jobs, peak_bytes, free)
+    at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
+    raise ElmldaError(
+        f"{n_hidden:,} hidden units need {needed / 1e9:.2f} GB of memory{at_a_time}, "
+        f"{free / 1e9:.2f} GB are free.",
+        "At most {} would fit." if fitting else "Nothing smaller would fit: free some memory first.",
+        **fitting,
     )
-    multiplier = find_multiplier(precision)
-    if multiplier is None or multiplier.mkl is None:
-        return Speeds(hidden, hidden, solver)
-    units = measure_bfloat16_speed(multiplier.mkl, count_blas_threads(), n, seconds)
-    return Speeds(hidden, units, solver)
 
 
-def measure_matmul_speed(dtype: type[np.floating], n: int, seconds: float) -> float:
-    """Operations a second of BLAS's n × n matrix products."""
-    a = np.full((n, n), 0.5, dtype)
-    out = np.empty_like(a)
-    return 2.0 * n**3 * _count_calls(lambda: multiply(a, a, out), seconds)
-
-
-def measure_bfloat16_speed(mkl: Mkl, threads: int, n: int, seconds: float) -> float:
-    """The same of matrix units, a product in each thread."""
-    a = np.full((n, n), 0x3F00, np.uint16, order="F")  # the bits of 0.5
-    outs = [np.zeros((n, n), np.float32, order="F") for _ in range(threads)]
-    with ThreadPoolExecutor(threads) as pool:
-
-        def multiply_all() -> None:
-            list(pool.map(lambda out: add_product(a, a, out, mkl), outs))
-
-        return 2.0 * n**3 * threads * _count_calls(multiply_all, seconds)
-
-
-def _count_calls(work: Callable[[], object], seconds: float) -> float:
-    """Calls a second, the first not counted."""
-    work()
-    n_calls, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds or not n_calls:
-        work()
-        n_calls += 1
-    return n_calls / elapsed
+def _find_fitting(
+    n_hidden: int, n_inputs: int, chunk: int, jobs: int, peak_bytes: PeakBytes, free: int
+) -> dict[str, int]:
+    """The most units, jobs and samples in a chunk that fit, with the others as they are."""
+    is_fanout = n_hidden % n_inputs == 0
+    unit = n_inputs if is_fanout else 1
+    largest = {
+        "fanout" if is_fanout else "hidden": bisect_right(
+            range(1, n_hidden // unit), free, key=lambda n: peak_bytes(n * unit, chunk, jobs)
+        ),
+        "jobs": bisect_right(range(1, jobs), free, key=lambda n: peak_bytes(n_hidden, chunk, n)),
+        "chunk": CHUNK_STEP
+        * bisect_right(
+            range(CHUNK_STEP, chunk, CHUNK_STEP), free, key=lambda n: peak_bytes(n_hidden, n, jobs)
+        ),
+    }
+    return {setting: value for setting, value in largest.items() if value}

@@ -3,51 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import wraps
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from elmlda.core.arrays import FloatArray
 from elmlda.core.statistics import Statistics
 from elmlda.datasets import Dataset, Table, load_dataset, load_source
 from elmlda.errors import ElmldaError
+from elmlda.networks.model import Network, Recipe, fit_network
 from elmlda.networks.steps import accumulate_statistics, draw_layer
-from elmlda.networks.train import (
-    METHODS,
-    NetworkResult,
-    Readout,
-    count_result,
-    finish_network,
-    run_network,
-)
-from elmlda.settings import DatasetRef, NetworkJob, RowBlockJob
+from elmlda.networks.train import METHODS, NetworkResult, finish_network, run_network
+from elmlda.settings import DatasetRef, NetworkJob, Resources, RowBlockJob
 
-Data = TypeVar("Data", Dataset, Dataset | Table)
+_kept: dict[Callable[..., Any], tuple[DatasetRef, Any]] = {}
+"""Loader -> the data that this process has loaded last, and the reference that expects them."""
 
 
-def keep_expected(load: Callable[[DatasetRef], Data]) -> Callable[[DatasetRef], Data]:
-    """Load the data of a process's jobs once, and anew when a job expects others.
-
-    Data are kept as long as jobs expect their checksums. A reference without checksums is loaded
-    anew every time.
-    """
-    kept: dict[DatasetRef, Data] = {}
-
-    @wraps(load)
-    def load_or_reuse(ref: DatasetRef) -> Data:
-        if not ref.checksums or ref not in kept:
-            kept.clear()  # first, so that there are never two in memory
-            data = load(ref)
-            _require_expected(ref, data)
-            kept[ref.expecting(data.checksums)] = data
-            return data
-        return kept[ref]
-
-    return load_or_reuse
+def load_job_data(ref: DatasetRef) -> Dataset:
+    """The data of this process's jobs, divided into a training and a test part."""
+    data: Dataset = _load_once(load_dataset, ref)
+    return data
 
 
-def _require_expected(ref: DatasetRef, data: Dataset | Table) -> None:
+def load_job_source(ref: DatasetRef) -> Dataset | Table:
+    """The data of this process's jobs as they are stored."""
+    data: Dataset | Table = _load_once(load_source, ref)
+    return data
+
+
+def _load_once(load: Callable[..., Any], ref: DatasetRef) -> Any:
+    """Load data, unless the last that were loaded have the checksums that the job expects."""
+    if ref.checksums and load in _kept and _kept[load][0] == ref:
+        return _kept[load][1]
+    _kept.pop(load, None)  # first, so that there are never two in memory
+    data = load(ref.name, ref.data_dir, ref.label, ref.drop)
     expected = dict(ref.checksums)
     if expected and data.checksums != expected:
         parts = [name for name in expected if data.checksums.get(name) != expected[name]]
@@ -56,18 +48,8 @@ def _require_expected(ref: DatasetRef, data: Dataset | Table) -> None:
             f"{', '.join(parts)}.",
             "Restore it and run the same command again.",
         )
-
-
-@keep_expected
-def load_job_data(ref: DatasetRef) -> Dataset:
-    """The data of this process's jobs, divided into a training and a test part."""
-    return load_dataset(ref.name, ref.data_dir, ref.label, ref.drop)
-
-
-@keep_expected
-def load_job_source(ref: DatasetRef) -> Dataset | Table:
-    """The data of this process's jobs as they are stored."""
-    return load_source(ref.name, ref.data_dir, ref.label, ref.drop)
+    _kept[load] = ref.expecting(data.checksums), data
+    return data
 
 
 def run_job(
@@ -88,20 +70,32 @@ def accumulate_block(job: RowBlockJob) -> Statistics:
     dataset = load_job_data(job.dataset)
     n_train = len(dataset.train.labels)
     rows = slice(*(n_train * i // job.n_blocks for i in (job.block, job.block + 1)))
+    inputs, labels = dataset.train.inputs[rows], dataset.train.labels[rows]
     with threadpool_limits(job.resources.threads, user_api="blas"):
-        return accumulate_statistics(
-            draw_layer(dataset, job_generator(job), job.sizes[-1], job.settings, job.resources),
-            dataset.train.inputs[rows],
-            dataset.train.labels[rows],
-            dataset.n_classes,
-            job.resources.chunk,
-        )
+        layer = draw_layer(dataset, job_generator(job), job.sizes[-1], job.settings, job.resources)
+        return accumulate_statistics(layer, inputs, labels, dataset.n_classes, job.resources.chunk)
 
 
 def finish_job(job: NetworkJob, statistics: Statistics) -> NetworkResult:
     """Solve and test the job's network, whose statistics are there, in this process."""
-    dataset, readout = load_job_data(job.dataset), Readout(job.sizes, job.settings.ridge)
-    trained = finish_network(
-        dataset, job_generator(job), statistics, [readout], job.settings, job.resources
-    )
-    return count_result(dataset, trained)
+    dataset, rng = load_job_data(job.dataset), job_generator(job)
+    return finish_network(dataset, rng, statistics, job.sizes, job.settings, job.resources)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingJob:
+    """A network for use, to be trained on a data set: all that a worker needs to know."""
+
+    dataset: DatasetRef
+    recipe: Recipe
+    ridge: float | None
+    priors: FloatArray | None
+    resources: Resources
+
+
+def run_training(job: TrainingJob) -> Network:
+    """Train the job's network, in this process."""
+    data = load_job_data(job.dataset)
+    given = job.ridge, job.priors, data.n_classes, job.resources.chunk
+    with threadpool_limits(job.resources.threads, user_api="blas"):
+        return fit_network(job.recipe, data.train.inputs, data.train.labels, *given)

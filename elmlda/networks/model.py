@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from elmlda.core.arrays import FloatArray, IntArray, Rows
 from elmlda.core.evaluate import combine_posteriors, posteriors_of_choice
@@ -22,10 +21,9 @@ from elmlda.core.statistics import Statistics
 from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError, ElmldaValueError
 from elmlda.machine import available_memory, count_blas_threads
-from elmlda.networks.jobs import load_job_data
-from elmlda.networks.steps import HIDDEN_DTYPES, add_samples, score_samples
+from elmlda.networks.steps import HIDDEN_DTYPES, add_samples, make_layer, score_samples
 from elmlda.networks.train import in_enough_precision
-from elmlda.settings import DEFAULT_CHUNK, DatasetRef, NetworkSettings, Resources
+from elmlda.settings import DEFAULT_CHUNK, NetworkSettings
 
 FEW_HIDDEN = 1024
 """Networks in mixed precision up to this size are computed in float64 throughout: it takes a second or
@@ -53,31 +51,11 @@ class Recipe:
         return "double" if wanted == "mixed" and self.n_hidden <= FEW_HIDDEN else wanted
 
     def draw_layer(self, samples: Rows | None = None, labels: IntArray | None = None) -> HiddenLayer:
-        """The hidden layer: the same one each time.
-
-        Parameters
-        ----------
-        samples, labels : the training data, which constrained weights are made of
-        """
-        weights = draw_weights(
-            np.random.default_rng(self.seed),
-            InputSpace(self.n_inputs, self.image_shape, samples, labels),
-            self.n_hidden,
-            self.settings,
-            HIDDEN_DTYPES[self.precision],
-        )
-        return self.layer_of(weights)
-
-    def layer_of(self, input_weights: FloatArray) -> HiddenLayer:
-        """The hidden layer of input weights that were kept."""
-        scale = 1.0 if self.settings.input_scale is None else self.settings.input_scale
-        return HiddenLayer(
-            input_weights,
-            self.settings.activation,
-            scale,
-            has_bias=self.settings.bias,
-            is_rounded=self.precision == "bfloat16",
-        )
+        """The hidden layer: the same one each time. Constrained weights need the training data."""
+        space = InputSpace(self.n_inputs, self.image_shape, samples, labels)
+        rng, dtype = np.random.default_rng(self.seed), HIDDEN_DTYPES[self.precision]
+        weights = draw_weights(rng, space, self.n_hidden, self.settings, dtype)
+        return make_layer(weights, self.settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +131,13 @@ class Trainer:
         samples: Rows | None = None,
         labels: IntArray | None = None,
     ) -> None:
-        _require_room(recipe)
+        needed, available = _predict_bytes(recipe.precision, recipe.n_hidden), available_memory()
+        if available is not None and needed > available:
+            most = math.isqrt(available // _predict_bytes(recipe.precision, 1))
+            raise TooLargeError(
+                f"{recipe.n_hidden:,} hidden units need {needed / 1e9:.2f} GB of memory, "
+                f"{available / 1e9:.2f} GB are free. At most {most:,} would fit."
+            )
         self.recipe = recipe
         self.layer = recipe.draw_layer(samples, labels)
         self.statistics = Statistics.zeros(recipe.n_hidden, n_classes, self.layer.dtype.type)
@@ -188,23 +172,12 @@ class Trainer:
         return Network(self.recipe, self.layer, pi, priors, ridge)
 
 
-def _require_room(recipe: Recipe) -> None:
-    """Refuse a network whose Gram matrix and its factor do not fit into the memory that is free."""
-    needed, available = _predict_bytes(recipe.precision, recipe.n_hidden), available_memory()
-    if available is not None and needed > available:
-        most = math.isqrt(available // _predict_bytes(recipe.precision, 1))
-        raise TooLargeError(
-            f"{recipe.n_hidden:,} hidden units need {needed / 1e9:.2f} GB of memory, "
-            f"{available / 1e9:.2f} GB are free. At most {most:,} would fit."
-        )
-
-
 def _predict_bytes(precision: str, n_hidden: int) -> int:
     """Of the Gram matrix and its factor, next to which the rest is small."""
     return (HIDDEN_DTYPES[precision]().itemsize + 8) * n_hidden**2
 
 
-def train_network(
+def fit_network(
     recipe: Recipe,
     inputs: Rows,
     labels: IntArray,
@@ -231,32 +204,6 @@ def train_network(
 
     double_bytes = _predict_bytes("double", recipe.n_hidden)
     return in_enough_precision(train, recipe.settings, recipe.n_hidden, double_bytes)
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingJob:
-    """A network to be trained on a data set: all that a worker needs to know."""
-
-    dataset: DatasetRef
-    recipe: Recipe
-    ridge: float | None
-    priors: FloatArray | None
-    resources: Resources
-
-
-def run_training(job: TrainingJob) -> Network:
-    """Train the job's network, in this process."""
-    data = load_job_data(job.dataset)
-    with threadpool_limits(job.resources.threads, user_api="blas"):
-        return train_network(
-            job.recipe,
-            data.train.inputs,
-            data.train.labels,
-            job.ridge,
-            job.priors,
-            data.n_classes,
-            job.resources.chunk,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,6 +245,10 @@ class Model:
     def recipe(self) -> Recipe:
         return self.networks[0].recipe
 
+    @property
+    def priors(self) -> FloatArray | None:
+        return self.networks[0].priors
+
     def scores(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """The only network's scores."""
         (network,) = self.networks
@@ -307,29 +258,6 @@ class Model:
         """The only network's hidden outputs."""
         (network,) = self.networks
         return network.hidden_outputs(self._scaled(inputs), chunk)
-
-    def _scaled(self, inputs: Rows) -> Rows:
-        self._require_scale(inputs)
-        return inputs if self.scaling is None else self.scaling.apply(inputs[:])
-
-    def _require_scale(self, inputs: Rows) -> None:
-        """Refuse pixels of 0 to 1 where those of the training data went to 255, and the reverse."""
-        if self.largest_input is None:
-            return
-        largest = float(np.abs(inputs[:]).max(initial=0))
-        if largest and not 1 / OTHER_SCALE < largest / self.largest_input < OTHER_SCALE:
-            raise ElmldaValueError(
-                f"inputs up to {largest:g}, the model was trained on inputs up to "
-                f"{self.largest_input:g}: multiply them by {self.largest_input / largest:.4g}."
-            )
-
-    def values(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
-        """Posteriors, or the scores of PI-ELM, which has none: n_samples × n_classes."""
-        return self.posteriors(inputs, chunk) if self.has_posteriors else self.scores(inputs, chunk)
-
-    def choose(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> IntArray:
-        """Class indices of the samples."""
-        return np.asarray(self.values(inputs, chunk).argmax(axis=1))
 
     def posteriors(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """Posterior probabilities, n_samples × n_classes, of the networks combined."""
@@ -343,6 +271,21 @@ class Model:
             return members[0]
         return np.asarray(combine_posteriors(np.stack(members), self.combine, self.priors)[-1])
 
-    @property
-    def priors(self) -> FloatArray | None:
-        return self.networks[0].priors
+    def values(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
+        """Posteriors, or the scores of PI-ELM, which has none: n_samples × n_classes."""
+        return self.posteriors(inputs, chunk) if self.has_posteriors else self.scores(inputs, chunk)
+
+    def choose(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> IntArray:
+        """Class indices of the samples."""
+        return np.asarray(self.values(inputs, chunk).argmax(axis=1))
+
+    def _scaled(self, inputs: Rows) -> Rows:
+        """Inputs as the networks take them. Pixels of 0 to 1 instead of 0 to 255 are refused."""
+        if self.largest_input is not None:
+            largest = float(np.abs(inputs[:]).max(initial=0))
+            if largest and not 1 / OTHER_SCALE < largest / self.largest_input < OTHER_SCALE:
+                raise ElmldaValueError(
+                    f"inputs up to {largest:g}, the model was trained on inputs up to "
+                    f"{self.largest_input:g}: multiply them by {self.largest_input / largest:.4g}."
+                )
+        return inputs if self.scaling is None else self.scaling.apply(inputs[:])

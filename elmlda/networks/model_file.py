@@ -24,7 +24,7 @@ from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
 from elmlda.networks.model import Model, Network, Recipe
-from elmlda.networks.steps import HIDDEN_DTYPES
+from elmlda.networks.steps import HIDDEN_DTYPES, make_layer
 from elmlda.runs.files import write_atomically
 from elmlda.settings import COMBINATIONS, NetworkSettings
 from elmlda.text import printable
@@ -83,8 +83,7 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
     is_constrained = model.recipe.settings.is_constrained
     if with_input_weights or is_constrained:
         arrays["input_weights"] = np.stack([network.layer.input_weights.T for network in networks])
-    about["arrays"] = sorted({"about", *arrays})
-    arrays["about"] = np.array(json.dumps(about))
+    arrays["about"] = np.array(json.dumps(about | {"arrays": sorted({"about", *arrays})}))
     content = io.BytesIO()
     save = np.savez_compressed if is_constrained else np.savez  # most of those weights may be zero
     save(content, **arrays)  # type: ignore[arg-type,unused-ignore]
@@ -168,6 +167,9 @@ def _assemble(path: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]
     n_inputs, shape = networks[0].recipe.n_inputs, _read_shape(about["image_shape"])
     if shape is not None and shape[0] * shape[1] != n_inputs:
         raise ValueError(f"images of {shape}, {n_inputs} inputs")
+    largest = about.get("largest_input")  # files from before there was one have none
+    if largest is not None and not 0 < float(largest) < np.inf:
+        raise ValueError(f"largest input {largest}")
     classes = arrays["classes"]
     return Model(
         networks,
@@ -177,7 +179,7 @@ def _assemble(path: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]
         arrays["feature_names"].astype(object) if "feature_names" in arrays else None,
         Scaling(arrays["offsets"], arrays["factors"]) if "factors" in arrays else None,
         about["params"],
-        _read_largest(about.get("largest_input")),
+        None if largest is None else float(largest),
     )
 
 
@@ -205,15 +207,17 @@ def _read_network(
         NetworkSettings(**about["settings"]),
         _read_shape(about.get("image_shape")),
     )
-    _require_memory(recipe)
+    n_bytes = recipe.n_inputs * recipe.n_hidden * HIDDEN_DTYPES[recipe.precision]().itemsize
+    if (available := available_memory()) is not None and n_bytes > available:
+        raise ValueError(f"{recipe.n_inputs:,} inputs, {n_bytes:,} bytes of input weights")
     if "input_weights" in arrays:
-        layer = recipe.layer_of(arrays["input_weights"][index].T)
+        layer = make_layer(arrays["input_weights"][index].T, recipe.settings)
     else:
         layer = recipe.draw_layer()
     expected = about["input_weights_sha256"]
     if _checksum(layer.input_weights) != expected:
         # Earlier versions rounded those of 513 to 1,024 hidden units to float32.
-        layer = recipe.layer_of(layer.input_weights.astype(np.float32))
+        layer = make_layer(layer.input_weights.astype(np.float32), recipe.settings)
     if _checksum(layer.input_weights) != expected:
         raise ElmldaError(
             f"{path}: numpy {np.__version__} does not draw the input weights that {numpy_version} "
@@ -231,20 +235,6 @@ def _read_network(
 
 def _read_shape(found: Any) -> tuple[int, int] | None:
     return None if found is None else (int(found[0]), int(found[1]))
-
-
-def _read_largest(found: Any) -> float | None:
-    if found is not None and not 0 < float(found) < np.inf:
-        raise ValueError(f"largest input {found}")
-    return None if found is None else float(found)
-
-
-def _require_memory(recipe: Recipe) -> None:
-    """Refuse to draw more input weights than there is room for."""
-    n_bytes = recipe.n_inputs * recipe.n_hidden * HIDDEN_DTYPES[recipe.precision]().itemsize
-    available = available_memory()
-    if available is not None and n_bytes > available:
-        raise ValueError(f"{recipe.n_inputs:,} inputs, {n_bytes:,} bytes of input weights")
 
 
 def _checksum(input_weights: FloatArray) -> str:

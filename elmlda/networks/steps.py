@@ -38,14 +38,17 @@ def draw_layer(
 ) -> HiddenLayer:
     """The hidden layer of a network for this data set."""
     dtype = HIDDEN_DTYPES[settings.precision]
-    return HiddenLayer(
-        draw_weights(rng, dataset.input_space, n_hidden, settings, dtype),
-        settings.activation,
-        dataset.input_scale if settings.input_scale is None else settings.input_scale,
-        resources.threads,
-        settings.bias,
-        settings.precision == "bfloat16",
-    )
+    weights = draw_weights(rng, dataset.input_space, n_hidden, settings, dtype)
+    return make_layer(weights, settings, dataset.input_scale, resources.threads)
+
+
+def make_layer(
+    input_weights: FloatArray, settings: NetworkSettings, input_scale: float = 1.0, threads: int = 1
+) -> HiddenLayer:
+    """The hidden layer of these input weights; the scale is for settings that have none."""
+    scale = input_scale if settings.input_scale is None else settings.input_scale
+    is_rounded = settings.precision == "bfloat16"
+    return HiddenLayer(input_weights, settings.activation, scale, threads, settings.bias, is_rounded)
 
 
 def accumulate_statistics(
@@ -91,8 +94,8 @@ def add_samples(
                 layer.activate(hidden)
             with watch.part("gram"):
                 part = slice(start, start + chunk)
-                weighted = None if weights is None else weights[part]
-                statistics.add(hidden, labels[part], weighted, layer)
+                part_weights = None if weights is None else weights[part]
+                statistics.add(hidden, labels[part], part_weights, layer)
 
 
 def score_samples(
@@ -114,18 +117,14 @@ def score_samples(
     def score_all(hidden: FloatArray) -> list[FloatArray]:
         return [score(hidden) for score in scorers]
 
+    starts = range(0, len(inputs), chunk)
     with np.errstate(over="ignore", invalid="ignore"):
         # Hidden outputs have no name here: a chunk's are gone before the next are computed.
-        parts = [
-            score_all(layer.outputs(inputs[start : start + chunk]))
-            for start in range(0, len(inputs), chunk)
-        ]
+        parts = [score_all(layer.outputs(inputs[i : i + chunk])) for i in starts]
     found = [np.concatenate(scores) for scores in zip(*parts, strict=True)]
     for scores in found:
         if layer.dtype == np.float32 and not np.isfinite(scores).all():
-            raise LostPrecisionError(
-                "hidden outputs too large for float32.", "Use {precision}.", precision="double"
-            )
+            raise LostPrecisionError("hidden outputs too large for float32.")
         require_finite_scores(scores)
     return found
 

@@ -22,17 +22,17 @@ from elmlda.core.direct_lda import DirectLda, solve_lda
 from elmlda.core.evaluate import count_errors, posteriors, round_posteriors
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.ridge import choose_ridge
-from elmlda.core.solve import (
-    LostPrecisionError,
-    PiOutputs,
-    derive_lda,
-    solve_pi,
-)
+from elmlda.core.solve import LostPrecisionError, PiOutputs, derive_lda, solve_pi
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
 from elmlda.datasets import Dataset
-from elmlda.networks.cost import Problem, predict_peak_bytes, predict_ridge_bytes
-from elmlda.networks.memory import free_memory, require_room_for_double
+from elmlda.networks.cost import (
+    Problem,
+    free_memory,
+    predict_peak_bytes,
+    predict_ridge_bytes,
+    require_room_for_double,
+)
 from elmlda.networks.steps import accumulate_statistics, draw_layer, resolve_priors, score_samples
 from elmlda.settings import NetworkSettings, Resources
 
@@ -125,7 +125,7 @@ def run_network(
     settings, resources = settings or NetworkSettings(), resources or Resources()
     readout = Readout(tuple(sizes), settings.ridge)
     trained = train_network(dataset, rng, [readout], settings, resources, methods, direct=direct)
-    return count_result(dataset, trained)
+    return _count(dataset, trained)
 
 
 def train_network(
@@ -158,7 +158,9 @@ def train_network(
             layer, train.inputs, train.labels, dataset.n_classes, resources.chunk, watch
         )
         if direct:
-            ridge, lda = _solve_directly(statistics, readouts[0], settings.priors, watch)
+            ridge = _find_ridge(readouts[0], statistics)
+            priors = resolve_priors(settings.priors, statistics.class_counts)
+            lda = solve_lda(statistics, priors, ridge, watch)
             del statistics
             scored = _score_directly(dataset, layer, ridge, lda, resources.chunk, watch)
         else:
@@ -197,22 +199,22 @@ def finish_network(
     dataset: Dataset,
     rng: np.random.Generator,
     statistics: Statistics,
-    readouts: Sequence[Readout],
+    sizes: tuple[int, ...],
     settings: NetworkSettings,
     resources: Resources,
-) -> Trained:
-    """Solve and score a network whose training samples were accumulated elsewhere."""
+) -> NetworkResult:
+    """Solve and test a network whose training samples were accumulated elsewhere."""
     watch = Stopwatch()
     with threadpool_limits(resources.threads, user_api="blas"):
         start = time.perf_counter()
         layer = draw_layer(dataset, rng, statistics.n_hidden, settings, resources)
-        solutions = _solve(statistics, readouts, watch)
+        solutions = _solve(statistics, [Readout(sizes, settings.ridge)], watch)
         scored = _score(dataset, layer, solutions, settings.priors, resources.chunk, METHODS, watch)
         seconds = time.perf_counter() - start
-    return Trained(scored, settings.precision, dict(watch.parts), seconds)
+    return _count(dataset, Trained(scored, settings.precision, dict(watch.parts), seconds))
 
 
-def count_result(dataset: Dataset, trained: Trained) -> NetworkResult:
+def _count(dataset: Dataset, trained: Trained) -> NetworkResult:
     """The counts and posteriors of a network's only readout, whose time is part of the network's."""
     start, watch = time.perf_counter(), Stopwatch(trained.part_seconds)
     (scored,), labels = trained.readouts, dataset.test.labels
@@ -237,12 +239,11 @@ def count_result(dataset: Dataset, trained: Trained) -> NetworkResult:
 
 def predict_double_bytes(dataset: Dataset, readouts: Sequence[Readout], chunk: int) -> int:
     """Memory that the network takes in double precision."""
-    inputs = dataset.train.nbytes + dataset.test.nbytes
     sizes = tuple(sorted({size for readout in readouts for size in readout.sizes}))
     problem = Problem.of(dataset, sizes)
-    needed = predict_peak_bytes(problem, chunk, 8, inputs)
+    needed = predict_peak_bytes(problem, chunk, 8, dataset.nbytes)
     if any(readout.ridge is None for readout in readouts):
-        needed = max(needed, predict_ridge_bytes(problem, 8, inputs))
+        needed = max(needed, predict_ridge_bytes(problem, 8, dataset.nbytes))
     return needed
 
 
@@ -256,15 +257,6 @@ def _solve(
         ridge = _find_ridge(readout, leading)
         solutions.append((ridge, solve_pi(leading, readout.sizes, ridge, watch)))
     return solutions
-
-
-def _solve_directly(
-    statistics: Statistics, readout: Readout, priors: str, watch: Stopwatch
-) -> tuple[float, DirectLda]:
-    """The ridge and LDA's own solution."""
-    ridge = _find_ridge(readout, statistics)
-    resolved = resolve_priors(priors, statistics.class_counts)
-    return ridge, solve_lda(statistics, resolved, ridge, watch)
 
 
 def _find_ridge(readout: Readout, statistics: Statistics) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from elmlda.networks.answers import Answers
+from elmlda.networks.classify import Answers
 from elmlda.reports.plots import color, draw
 from elmlda.text import printable
 

@@ -10,7 +10,7 @@ import pytest
 from command_line import ELMLDA, TWO_CORES
 from processes import alive_in_session, unmeasured
 
-from elmlda.networks import cost, memory
+from elmlda.networks import cost
 
 MOST_BYTES = 4.5e9
 WITH_PROC = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are in /proc")
@@ -119,15 +119,15 @@ def free(monkeypatch):
     """So much memory is there for this process, with what it has already."""
 
     def set_free(n_bytes):
-        monkeypatch.setattr(memory, "available_memory", lambda: n_bytes)
-        monkeypatch.setattr(memory, "held_memory", lambda: 0)
+        monkeypatch.setattr(cost, "available_memory", lambda: n_bytes)
+        monkeypatch.setattr(cost, "held_memory", lambda: 0)
 
     return set_free
 
 
 def test_what_this_process_holds_already_counts_as_free(refusal, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 10**9)
-    monkeypatch.setattr(memory, "held_memory", lambda: 5 * 10**8)
+    monkeypatch.setattr(cost, "available_memory", lambda: 10**9)
+    monkeypatch.setattr(cost, "held_memory", lambda: 5 * 10**8)
     assert ", 1.50 GB are free." in refusal("sweep", "--fanout", "20")
 
 
@@ -167,7 +167,7 @@ def test_hidden_units_that_fit_are_said(refusal, predict, free):
 
 
 def test_a_system_that_does_not_say_refuses_nothing(predict, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    monkeypatch.setattr(cost, "available_memory", lambda: None)
     assert predict("sweep", "--fanout", "40") > 10e9
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from elmlda.networks.model import Model, Recipe, train_network
+from elmlda.networks.model import Model, Recipe, fit_network
 from elmlda.networks.model_file import write_model
 from elmlda.settings import NetworkSettings
 
@@ -19,7 +19,7 @@ ONE = [(120, 40), (114, 200)]
 def digits_model(mnist, tmp_path_factory):
     recipe = Recipe(np.random.SeedSequence(0), 784, 300, NetworkSettings(input_scale=1 / 255))
     inputs, labels = mnist.train.inputs[:6000], mnist.train.labels[:6000]
-    network = train_network(recipe, inputs, labels, 1.0, np.full(10, 0.1), 10)
+    network = fit_network(recipe, inputs, labels, 1.0, np.full(10, 0.1), 10)
     path = tmp_path_factory.mktemp("model") / "digits.npz"
     write_model(path, Model((network,), np.arange(10), image_shape=(28, 28), largest_input=255.0))
     return path

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFilter
 from elmlda.datasets.drawings import normalise_digit
 from elmlda.datasets.images import read_digit
 from elmlda.errors import ElmldaError
-from elmlda.networks.model import Recipe, train_network
+from elmlda.networks.model import Recipe, fit_network
 from elmlda.settings import NetworkSettings
 
 SEVEN = [(60, 44), (176, 44), (100, 204)]
@@ -158,7 +158,7 @@ def test_mnists_digits_drawn_large_are_recognised_as_before(mnist):
     seed = np.random.SeedSequence(0, spawn_key=(0,))
     recipe = Recipe(seed, 784, 784, NetworkSettings(input_scale=1 / 255))
     train = mnist.train
-    network = train_network(recipe, train.inputs, train.labels, 1.0, np.full(10, 0.1), 10)
+    network = fit_network(recipe, train.inputs, train.labels, 1.0, np.full(10, 0.1), 10)
     originals, labels = mnist.test.inputs[:400], mnist.test.labels[:400]
 
     def enlarge(digit):

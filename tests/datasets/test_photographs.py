@@ -8,7 +8,7 @@ from drawn_digits import ROUND as ROUND_HAND
 from drawn_digits import SIDE, STYLES, draw_strokes, draw_style, photograph
 
 from elmlda.datasets.drawings import normalise_digit, vary_digit
-from elmlda.networks.model import Model, Recipe, train_network
+from elmlda.networks.model import Model, Recipe, fit_network
 from elmlda.settings import NetworkSettings
 
 PHOTOGRAPHS = [style for style in STYLES if style not in ("plain", "pencil")]
@@ -112,7 +112,7 @@ def test_every_style_is_read(style, mnist):
     """At least 80 % right; wrong with a posterior of 0.99 or more at most one in 40."""
     recipe = Recipe(np.random.SeedSequence(0), 784, 1568, NetworkSettings(input_scale=1 / 255))
     train, test = mnist.train, mnist.test
-    network = train_network(recipe, train.inputs, train.labels, 1.0, np.full(10, 0.1), 10)
+    network = fit_network(recipe, train.inputs, train.labels, 1.0, np.full(10, 0.1), 10)
     model = Model((network,), np.arange(10))
     n_right = n_surely_wrong = n = 0
     for image, label in draw_style(style, test.inputs, test.labels, seed=1):

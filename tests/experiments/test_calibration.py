@@ -193,7 +193,7 @@ def test_posteriors_that_go_away_meanwhile_are_missed(clouds, tmp_path, train):
 
 
 def test_what_is_kept_needs_no_room_for_training(clouds, tmp_path, monkeypatch):
-    monkeypatch.setattr("elmlda.networks.memory.free_memory", lambda: 1000)
+    monkeypatch.setattr("elmlda.networks.cost.free_memory", lambda: 1000)
     with pytest.raises(ElmldaError, match=r"need .* of memory"):
         Calibration(data_dir=clouds, fanouts=1, n=1).run(tmp_path / "run")
     assert Calibration(data_dir=clouds, fanouts=1, n=1, train=False).run(tmp_path / "run").empty

@@ -11,7 +11,7 @@ from elmlda import ELMClassifier
 from elmlda.core import bfloat16
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.input_weights import draw_uniform_weights
-from elmlda.networks.model import Model, Recipe, train_network
+from elmlda.networks.model import Model, Recipe, fit_network
 from elmlda.networks.model_file import read_model, write_model
 from elmlda.networks.train import run_network
 from elmlda.settings import NetworkSettings, Resources
@@ -84,7 +84,7 @@ def test_what_is_not_enough_is_done_again_in_double(make_dataset, settings):
 def network(make_dataset):
     train = make_dataset().train
     recipe = Recipe(np.random.SeedSequence(5), train.inputs.shape[1], 30, replace(ROUNDED, bias=True))
-    return train_network(recipe, train.inputs, train.labels, 1.0, PRIORS, 3)
+    return fit_network(recipe, train.inputs, train.labels, 1.0, PRIORS, 3)
 
 
 def test_a_model_from_a_file_rounds_too(network, make_dataset, tmp_path):

@@ -12,8 +12,8 @@ from elmlda.experiments import compare, tune
 from elmlda.experiments.compare import CompareJob
 from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.tune import TuneJob
-from elmlda.networks import jobs, memory
-from elmlda.networks.model import FEW_HIDDEN, Recipe, train_network
+from elmlda.networks import cost, jobs
+from elmlda.networks.model import FEW_HIDDEN, Recipe, fit_network
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
 
 REF = DatasetRef("made-up")
@@ -59,7 +59,7 @@ def train_as_model(dataset):
     n_hidden = FEW_HIDDEN + 1
     recipe = Recipe(np.random.SeedSequence(0), dataset.n_inputs, n_hidden, NEARLY_LINEAR)
     train, priors = dataset.train, np.full(3, 1 / 3)
-    network = train_network(recipe, train.inputs, train.labels, 1e-6, priors, 3)
+    network = fit_network(recipe, train.inputs, train.labels, 1e-6, priors, 3)
     return network.recipe.settings.precision
 
 
@@ -73,8 +73,8 @@ def test_it_is_trained_in_double(dataset, train):
 
 @pytest.mark.parametrize("train", CALLERS)
 def test_double_that_does_not_fit_is_refused(dataset, train, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
-    monkeypatch.setattr(memory, "held_memory", lambda: 0)
+    monkeypatch.setattr(cost, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(cost, "held_memory", lambda: 0)
     with pytest.raises(ElmldaError, match=r"^float32 is not enough for [\d,]+ hidden units here, and"):
         train(dataset)
 
@@ -85,7 +85,7 @@ def test_a_ridge_that_gcv_chooses_counts_in_the_memory(dataset, monkeypatch):
     monkeypatch.setattr(
         "elmlda.networks.train.predict_ridge_bytes", lambda *_: seen.append(1) or 10**15
     )
-    monkeypatch.setattr(memory, "available_memory", lambda: 10**12)
+    monkeypatch.setattr(cost, "available_memory", lambda: 10**12)
     job = CompareJob(REF, 2, 0, 0, 2, {"none": (8,), "gcv": (8,)}, NEARLY_LINEAR, Resources())
     with pytest.raises(ElmldaError, match=r"need 1000000\.00 GB"):
         compare.run_job(job)

@@ -8,7 +8,7 @@ import pytest
 from elmlda.core.evaluate import combine_posteriors, count_errors, posteriors
 from elmlda.core.solve import LostPrecisionError
 from elmlda.networks import model
-from elmlda.networks.model import FEW_HIDDEN, Model, Recipe, TooLargeError, Trainer, train_network
+from elmlda.networks.model import FEW_HIDDEN, Model, Recipe, TooLargeError, Trainer, fit_network
 from elmlda.networks.train import run_network
 from elmlda.settings import COMBINATIONS, NetworkSettings
 
@@ -23,7 +23,7 @@ def recipe_of(dataset, n_hidden, key=(0,), **settings):
 
 def train(dataset, recipe, ridge=1.0, priors=UNIFORM, **options):
     part = dataset.train
-    return train_network(recipe, part.inputs, part.labels, ridge, priors, 3, **options)
+    return fit_network(recipe, part.inputs, part.labels, ridge, priors, 3, **options)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])

@@ -11,7 +11,7 @@ from refusals import refusal_of_file
 from elmlda.errors import ElmldaError
 from elmlda.networks import model as model_module
 from elmlda.networks import model_file
-from elmlda.networks.model import Model, Recipe, train_network
+from elmlda.networks.model import Model, Recipe, fit_network
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
 from elmlda.settings import NetworkSettings
 
@@ -30,7 +30,7 @@ def make_model(make_dataset):
 
     def make(n=1, classes=LABELS["ints"], priors=(0.2, 0.3, 0.5), n_hidden=30, **more):
         networks = tuple(
-            train_network(
+            fit_network(
                 Recipe(
                     np.random.SeedSequence(2**100 + 1, spawn_key=(i,)),
                     dataset.n_inputs,
@@ -179,7 +179,7 @@ def retype(arrays, name, dtype):
 def test_networks_of_different_inputs(make_model, make_dataset, tmp_path):
     path, model, train = tmp_path / "m.npz", make_model(2), make_dataset().train
     recipe = replace(model.networks[1].recipe, n_inputs=5)
-    other = train_network(recipe, train.inputs[:, :5], train.labels, 1.0, model.priors, 3)
+    other = fit_network(recipe, train.inputs[:, :5], train.labels, 1.0, model.priors, 3)
     write_model(path, replace(model, networks=(model.networks[0], other)))
     with pytest.raises(ElmldaError, match=r"networks of .*5.*6.* inputs, expected one number"):
         read_model(path)
@@ -262,9 +262,12 @@ def test_a_numpy_that_draws_other_weights(make_model, tmp_path, monkeypatch):
     write_model(path, make_model())
     write_model(tmp_path / "safe.npz", make_model(), with_input_weights=True)
     draw = model_file.Recipe.draw_layer
-    monkeypatch.setattr(
-        model_file.Recipe, "draw_layer", lambda self: self.layer_of(draw(self).input_weights + 1e-9)
-    )
+
+    def draw_others(recipe):
+        layer = draw(recipe)
+        return replace(layer, input_weights=layer.input_weights + 1e-9)
+
+    monkeypatch.setattr(model_file.Recipe, "draw_layer", draw_others)
     assert "drew from the same seed. Read it there and save it with its input weights." in refusal(path)
     read_model(tmp_path / "safe.npz")
 

@@ -11,7 +11,7 @@ from elmlda.core.input_weights import draw_uniform_weights
 from elmlda.core.solve import LostPrecisionError, RankWarning, SingularCovarianceError, solve_pi
 from elmlda.datasets import Dataset, Split
 from elmlda.errors import ElmldaError
-from elmlda.networks import jobs, memory
+from elmlda.networks import cost, jobs
 from elmlda.networks.jobs import run_job
 from elmlda.networks.steps import accumulate_statistics, resolve_priors, score_samples
 from elmlda.networks.train import METHODS, run_network
@@ -295,11 +295,11 @@ def test_double_that_does_not_fit_is_refused(make_dataset, monkeypatch):
     """The prediction that the run began with was for float32."""
     dataset, settings = make_dataset(n_inputs=5), NetworkSettings(input_scale=0.05)
     for free, held in ((10**7, 0), (0, 10**7)):
-        monkeypatch.setattr(memory, "available_memory", lambda free=free: free)
-        monkeypatch.setattr(memory, "held_memory", lambda held=held: held)
+        monkeypatch.setattr(cost, "available_memory", lambda free=free: free)
+        monkeypatch.setattr(cost, "held_memory", lambda held=held: held)
         with pytest.raises(ElmldaError, match=r"need 0\.08 GB of memory, 0\.01 GB are free\. Use a"):
             run_network(dataset, np.random.default_rng(2), (3, 8), settings)
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    monkeypatch.setattr(cost, "available_memory", lambda: None)
     assert run_network(dataset, np.random.default_rng(2), (3, 8), settings).precision == "double"
 
 

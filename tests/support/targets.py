@@ -35,7 +35,7 @@ from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
 from elmlda.experiments.pairs import PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
-from elmlda.networks.model import Model, Recipe, train_network
+from elmlda.networks.model import Model, Recipe, fit_network
 from elmlda.networks.model_file import read_model, write_model
 from elmlda.ranges import LARGEST, MOST, parse_ranges
 from elmlda.runs.manifest import Entry, read_manifest
@@ -173,7 +173,7 @@ def _model():
     labels, inputs = np.arange(30) % 3, rng.normal(size=(30, 4))
     inputs[:, 0] += labels
     recipe = Recipe(np.random.SeedSequence(3), 4, 5, NetworkSettings())
-    network = train_network(recipe, inputs, labels, 0.1, np.full(3, 1 / 3), 3)
+    network = fit_network(recipe, inputs, labels, 0.1, np.full(3, 1 / 3), 3)
     return Model((network,), np.array(["a", "b", "c"]), image_shape=(2, 2)), inputs[:5]
 
 
