@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from elmlda.cli.bench_options import DEFAULT_OUT, bench_options
 from elmlda.cli.command import Command, spell_command
 from elmlda.cli.conduct import build, read_share
+from elmlda.cli.tables import format_table
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError
 
@@ -38,6 +39,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     from elmlda.bench.outcome import Outcome
     from elmlda.bench.precisions import race_precisions
     from elmlda.bench.race import run_race
+    from elmlda.core.bfloat16 import choose_multiplier
     from elmlda.machine import describe_machine
     from elmlda.reports import race_text
 
@@ -50,7 +52,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
 
     if options["precisions"]:
         raced = race_precisions(plan, timed)
-        say(f"\n{race_text.format_precisions(raced)}")
+        say(f"\n{format_table(race.show_precisions(raced))}\nbfloat16 {choose_multiplier()}.")
         if folder:
             race.write_rows(raced, folder / "precisions.csv")
     outcome = Outcome.begin(plan, timed)
@@ -60,7 +62,8 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
         if folder:
             race.write_measurements(folder, outcome.measurements)
     if plan.contestants:
-        say(f"\n{race_text.format_outcome(outcome)}")
+        say(f"\n{format_table(race.show_standings(outcome.standings))}")
+        say(race_text.format_remarks(outcome))
         if pair := race.describe_best_pair(outcome.standings):
             say(pair)
     if folder:

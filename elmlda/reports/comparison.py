@@ -19,7 +19,7 @@ from elmlda.reports.records import RunRecords, read_run
 from elmlda.reports.subjects.compare import (
     RULE_NAMES,
     adjust_holm,
-    describe_compare,
+    show_table,
     tabulate_compare,
 )
 from elmlda.runs.manifest import MANIFEST
@@ -221,14 +221,14 @@ def _make_sections(
             "summary",
             "All data sets",
             figures=[figure],
-            tables=[describe_compare(at_fanout)],
+            tables=[show_table(at_fanout)],
             note="p, Holm: corrected for the number of data sets.",
         )
     ]
     if not ranks.empty:
         shown = make_table("Average ranks over data sets, 1 is best", ranks, RANK_COLUMNS)
         sections.append(Section("ranks", "Average ranks", tables=[shown], note=RANKS_NOTE))
-    return [*sections, Section("sizes", "Every size", tables=[describe_compare(summary)])]
+    return [*sections, Section("sizes", "Every size", tables=[show_table(summary)])]
 
 
 def plot_summary(figure: plots.Figure, rows: pd.DataFrame, fanout: float) -> None:

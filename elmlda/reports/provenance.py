@@ -64,14 +64,3 @@ def _name_parts(machine: Mapping[str, Any]) -> Iterator[str]:
     for key, value in machine.items():
         shown = ", ".join(map(str, value)) if isinstance(value, list) else value
         yield f"{key.replace('_', ' ')} {shown}"
-
-
-def name_timed_machine(run: RunRecords) -> str:
-    """Where the times were measured, in a sentence."""
-    planned, machines = run.planned("timing"), run.manifest["machines"]
-    threads = planned.get("threads", 0)
-    using = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
-    cpus = planned.get("cpus") or [machine.get("cpu", "") for machine in machines]
-    if "cpus" in planned or len(cpus) == 1:
-        return f"Timed on {printable(' and '.join(cpus), LONGEST_SETTING)}{using}."
-    return f"Timed on one of the machines that are listed below{using}."

@@ -14,10 +14,11 @@ import pandas as pd
 from elmlda.bench.growth import FEWEST_FITTED, GrowthPoint, fit_law
 from elmlda.bench.outcome import TOLERATED_ERRORS, Difference, Standing
 from elmlda.bench.peers import PEERS
+from elmlda.bench.precisions import PrecisionStanding
 from elmlda.bench.race import METHOD_NAMES, Measurement
 from elmlda.ranges import format_ranges
 from elmlda.reports import plots
-from elmlda.reports.model import Column, Drawing, Provenance, Report, Section, make_table
+from elmlda.reports.model import Column, Drawing, Provenance, Report, Section, Table, make_table
 from elmlda.reports.provenance import describe_machine
 from elmlda.reports.write import write_csv
 
@@ -29,6 +30,16 @@ COLUMNS = [
     Column("", "kind"),
     Column("Times nested", "ratio_to_nested", ".2f"),
     Column("Errors agree", "errors_agree"),
+]
+PRECISION_COLUMNS = [
+    Column("precision", "precision"),
+    Column("seconds", "seconds", ".2f"),
+    Column("Gram", "gram_seconds", ".2f"),
+    Column("limit", "limit_seconds", ".2f"),
+    Column("× limit", "ratio_to_limit", ".3f"),
+    Column("× float32 limit", "ratio_to_float32_limit", ".3f"),
+    Column("counts unlike mixed", "differing_counts", ".0f"),
+    Column("by at most", "largest_difference", ".0f"),
 ]
 GROWTH_COLUMNS = [
     Column("Largest fan-out", "fanout", ".0f"),
@@ -61,6 +72,18 @@ def write_rows(rows: Sequence[Any], path: Path) -> Path:
     return write_csv(pd.DataFrame(map(vars, rows)), path)
 
 
+def show_precisions(raced: Sequence[PrecisionStanding]) -> Table:
+    """For display."""
+    return make_table(
+        "Seconds of one nested network", pd.DataFrame(map(vars, raced)), PRECISION_COLUMNS
+    )
+
+
+def show_standings(standings: Sequence[Standing]) -> Table:
+    """For display."""
+    return make_table("Seconds for all fan-outs", pd.DataFrame(map(vars, standings)), COLUMNS)
+
+
 def make_race_report(
     title: str,
     standings: Sequence[Standing],
@@ -72,7 +95,7 @@ def make_race_report(
     is_void = any(difference.voids for difference in differences)
     if is_void:
         title = f"VOID, error counts differ: {title}"
-    table = pd.DataFrame([vars(standing) for standing in standings])
+    table = pd.DataFrame(map(vars, standings))
     figure = Drawing(
         "bench",
         "Seconds of every contestant on a logarithmic axis",
@@ -83,7 +106,7 @@ def make_race_report(
         "race",
         "Standings",
         figures=[figure],
-        tables=[make_table("Seconds for all fan-outs", table, COLUMNS)],
+        tables=[show_standings(standings)],
         note=NOTE,
         items=list(_describe_contestants(standings)),
     )

@@ -1,4 +1,4 @@
-"""What `elmlda bench` prints: a network's parts, the race as it goes on, its table."""
+"""What `elmlda bench` prints besides tables: a network's parts, the race as it goes on, remarks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 
 from elmlda.bench.growth import GrowthPoint
 from elmlda.bench.limit import TimedNetwork
-from elmlda.bench.outcome import Outcome, Standing
-from elmlda.bench.precisions import PrecisionStanding
+from elmlda.bench.outcome import Outcome
 from elmlda.bench.race import Absence, Measurement
-from elmlda.core.bfloat16 import choose_multiplier
 from elmlda.networks.cost import Speeds
 from elmlda.ranges import format_ranges
 
@@ -37,21 +35,6 @@ def _format_speeds(speeds: Speeds) -> str:
     return " and ".join(f"{speed / 1e9:.0f}" for speed in (*hidden, speeds.solver))
 
 
-def format_precisions(standings: Iterable[PrecisionStanding]) -> str:
-    """The table of the precisions, and what multiplied bfloat16."""
-    lines = [
-        f"{'precision':14} {'seconds':>8} {'Gram':>8} {'limit':>8} {'× limit':>8} "
-        f"{'× float32 limit':>16}  counts unlike mixed"
-    ]
-    lines += [
-        f"{row.precision:14} {row.seconds:8.2f} {row.gram_seconds:8.2f} {row.limit_seconds:8.2f} "
-        f"{row.ratio_to_limit:8.3f} {row.ratio_to_float32_limit:16.3f}  {row.differing_counts}"
-        + (f", by {row.largest_difference} at most" if row.differing_counts else "")
-        for row in standings
-    ]
-    return "\n".join([*lines, f"bfloat16 {choose_multiplier()}."])
-
-
 def format_result(result: Measurement | Absence) -> str:
     """A line of progress."""
     where = f"{result.contestant:14} fan-out {format_ranges(result.fanouts):8}"
@@ -60,25 +43,10 @@ def format_result(result: Measurement | Absence) -> str:
     return f"{where} {result.seconds:8.2f} s"
 
 
-def format_outcome(outcome: Outcome) -> str:
-    """The table of the race, and notes on its rows."""
-    standings = outcome.standings
-    header = (
-        f"{'contestant':14} {'methods':11} {'fan-outs':9} {'seconds':>9} {'':9} "
-        f"{'× nested':>8}  errors agree"
-    )
-    lines = [header, *map(_format_standing, standings)]
-    lines += [f"{row.contestant}: {row.note}." for row in standings if row.note]
-    lines += [f"Differs: {difference}." for difference in outcome.differences]
-    return "\n".join(lines)
-
-
-def _format_standing(row: Standing) -> str:
-    cells = f"{row.contestant:14} {row.methods:11} {row.fanouts:9}"
-    if row.kind == "absent":
-        return f"{cells} {'':9} ABSENT"
-    numbers = f"{row.seconds:9.2f} {row.kind:9} {row.ratio_to_nested:8.2f}"
-    return f"{cells} {numbers}  {row.errors_agree}".rstrip()
+def format_remarks(outcome: Outcome) -> str:
+    """What is said below the table of the race."""
+    notes = [f"{row.contestant}: {row.note}." for row in outcome.standings if row.note]
+    return "\n".join([*notes, *(f"Differs: {difference}." for difference in outcome.differences)])
 
 
 def format_growth(point: GrowthPoint) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,7 @@ from elmlda.reports.claims.words import (
 )
 from elmlda.reports.gaps import find_gaps
 from elmlda.reports.model import Report, Section
-from elmlda.reports.provenance import find_departures, find_provenance, name_timed_machine
+from elmlda.reports.provenance import find_departures, find_provenance
 from elmlda.reports.records import RunRecords, read_run
 from elmlda.reports.subjects import calibration, compare, designs, ensemble, sweep, timing, tune
 
@@ -53,24 +54,29 @@ def _judge(run: RunRecords) -> list[Claim]:
     return judge_claims(gather_evidence(run.sweep, pairs, ensembles, overheads))
 
 
-TABLES: dict[str, tuple[str, Callable[[Any], pd.DataFrame]]] = {
-    "table1": ("sweep", sweep.tabulate_sweep),
-    "table2": ("timing", timing.tabulate_timing),
-    "tune_table": ("tune", tune.tabulate_tune),
-    "compare_table": ("compare", compare.tabulate_compare),
-    "ensemble_table": ("ensemble", ensemble.tabulate_ensemble),
-    "calibration_table": ("calibration", calibration.tabulate_calibration),
+SUBJECTS: dict[str, ModuleType] = {
+    "table1": sweep,
+    "ensemble_table": ensemble,
+    "calibration_table": calibration,
+    "table2": timing,
+    "designs": designs,
+    "tune_table": tune,
+    "compare_table": compare,
 }
-"""Name of a CSV file -> the records that it is made from, and how."""
+"""Name of a CSV file -> the module that makes sections of it, in the report's order."""
 
 
 def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFrame]:
     """Name of the CSV file -> its table."""
-    tables = {
-        name: tabulate(getattr(run, records))
-        for name, (records, tabulate) in TABLES.items()
-        if getattr(run, records)
+    makers: dict[str, tuple[Sequence[Any], Callable[[Any], pd.DataFrame]]] = {
+        "table1": (run.sweep, sweep.tabulate_sweep),
+        "table2": (run.timing, timing.tabulate_timing),
+        "tune_table": (run.tune, tune.tabulate_tune),
+        "compare_table": (run.compare, compare.tabulate_compare),
+        "ensemble_table": (run.ensemble, ensemble.tabulate_ensemble),
+        "calibration_table": (run.calibration, calibration.tabulate_calibration),
     }
+    tables = {name: tabulate(records) for name, (records, tabulate) in makers.items() if records}
     for name, rows in (("table1", sweep.AS_PRINTED), ("table2", timing.AS_PRINTED)):
         if claims and name in tables:
             tables[f"{name}_as_printed"] = sweep.tabulate_as_printed(tables[name], rows)
@@ -81,23 +87,10 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
     return tables
 
 
-def _make_sections(run: RunRecords, tables: dict[str, pd.DataFrame]) -> Iterator[Section]:
-    """One or more for each table."""
-    beside = run.is_papers_kind
-    if "table1" in tables:
-        yield from sweep.make_sections(run.sweep, tables["table1"], beside)
-    if "ensemble_table" in tables:
-        yield ensemble.make_section(run, tables["ensemble_table"])
-    if "calibration_table" in tables:
-        yield calibration.make_section(run.calibration, tables["calibration_table"])
-    if "table2" in tables and not tables["table2"].empty:
-        yield timing.make_section(tables["table2"], name_timed_machine(run), beside)
-    if independent := designs.find_independent(run):
-        yield designs.make_section(tables["designs"], run, independent)
-    if "tune_table" in tables:
-        yield tune.make_section(run.tune, tables["tune_table"], run.input_weights)
-    if "compare_table" in tables:
-        yield compare.make_section(run, tables["compare_table"])
+def _make_sections(run: RunRecords, tables: Mapping[str, pd.DataFrame]) -> Iterator[Section]:
+    for name, subject in SUBJECTS.items():
+        if name in tables and not tables[name].empty:
+            yield from subject.make_sections(run, tables[name])
 
 
 def summarise(

@@ -22,18 +22,19 @@ from elmlda.reports.provenance import join_provenance
 from elmlda.reports.rates import METHOD_NAMES
 from elmlda.reports.records import RunRecords, find_run, read_run
 from elmlda.reports.subjects import tune
-from elmlda.reports.subjects.shaped import tabulate_best, tabulate_shaped, tabulate_sizes
+from elmlda.reports.subjects.shaped import (
+    RATE_COLUMNS,
+    show_table,
+    tabulate_best,
+    tabulate_shaped,
+    tabulate_sizes,
+)
 from elmlda.reports.subjects.shaped_findings import describe_findings, name_images
 from elmlda.settings import INPUT_WEIGHTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RATE_COLUMNS = [
-    Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
-    Column("LDA-ELM, %", "lda_error_percent", ".2f", "lda_interval"),
-    Column("PI − LDA, points", "difference", "+.3f", "difference_interval"),
-]
 BEST_COLUMNS = [
     Column("Input weights", "input_weights"),
     Column("Networks", "networks", ".0f"),
@@ -46,14 +47,6 @@ BEST_COLUMNS = [
     Column("images", "difference_images"),
     Column("p, networks", "p_networks_holm", ".2g"),
     Column("p, images", "p_images_holm", ".2g"),
-]
-FANOUT_COLUMNS = [
-    Column("Input weights", "input_weights"),
-    Column("Fan-out", "fanout", ".3g"),
-    Column("Hidden units", "n_hidden", ",.0f", extra=True),
-    Column("Repeats", "lda_repeats", ".0f", extra=True),
-    *RATE_COLUMNS,
-    Column("p, networks", "p_networks_holm", ".2g"),
 ]
 SIZE_COLUMNS = [
     Column("Networks", "networks", ".0f"),
@@ -152,8 +145,7 @@ def _make_sections(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Ite
         yield Section("sizes", "Networks in an ensemble", tables=[sizes], note=note)
     if study.tuned:
         yield _make_choices(study)
-    shown = make_table("Test errors in per cent, means over networks", every, FANOUT_COLUMNS)
-    yield Section("fanouts", "Every fan-out", tables=[shown], note=FANOUT_NOTE, folded=True)
+    yield Section("fanouts", "Every fan-out", tables=[show_table(every)], note=FANOUT_NOTE, folded=True)
 
 
 def _describe_time(study: Study) -> str:

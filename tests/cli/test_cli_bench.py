@@ -33,7 +33,7 @@ def arguments(clouds):
 
 def rows_of(output):
     """The lines of the race's table, by contestant."""
-    lines = output.split("errors agree\n")[1].splitlines()
+    lines = output.split("agree\n")[1].splitlines()
     return {line.split()[0]: line for line in lines if line and ":" not in line.split()[0]}
 
 
@@ -110,7 +110,7 @@ def test_an_absent_peer_is_named(invoke, arguments, tmp_path, monkeypatch):
     result = invoke(*arguments, "--peers", "hpelm,pinv")
     assert result.exit_code == 0
     assert "ABSENT: not installed (" in result.stderr
-    assert rows_of(result.stdout)["hpelm"].split()[-1] == "ABSENT"
+    assert rows_of(result.stdout)["hpelm"].split()[-1] == "absent"
     assert "hpelm: fan-out 1-4: not installed (" in result.stdout
     page = (tmp_path / "results" / "bench" / "bench.md").read_text()
     assert "| hpelm | PI | 1-4 |  | absent |  |  |" in page

@@ -11,9 +11,8 @@ from scipy import stats
 
 from elmlda import paper
 from elmlda.experiments.timing import TimingRecord, order_methods
-from elmlda.reports.provenance import name_timed_machine
 from elmlda.reports.records import read_run
-from elmlda.reports.subjects.timing import list_overheads, tabulate_timing
+from elmlda.reports.subjects.timing import list_overheads, name_timed_machine, tabulate_timing
 from elmlda.reports.write import report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import groupby
 from typing import Any
@@ -15,7 +15,8 @@ from elmlda.core.calibration import N_BINS, SMALLEST, Reliability
 from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL, estimate_mean, normal_quantile
-from elmlda.reports.model import Column, Drawing, Section, make_table
+from elmlda.reports.model import Column, Drawing, Section, Table, make_table
+from elmlda.reports.records import RunRecords
 
 FEWEST = 20
 """Bins with fewer samples are not shown: their accuracy is too uncertain."""
@@ -155,10 +156,16 @@ COLUMNS = [
 ]
 
 
-def make_section(records: Sequence[CalibrationRecord], table: pd.DataFrame) -> Section:
-    """Table, figure and words; `table` is `tabulate_calibration`'s."""
+def show_table(table: pd.DataFrame, beside_paper: bool = False) -> Table:
+    """For display."""
+    caption = "LDA-ELM's posteriors, means over groups of networks"
+    return make_table(caption, table, COLUMNS, beside_paper)
+
+
+def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
+    """Table, figure and words."""
     bins = {
-        (fanout, size): merge_bins(records, n_hidden, size)
+        (fanout, size): merge_bins(run.calibration, n_hidden, size)
         for fanout, n_hidden, size in table[["fanout", "n_hidden", "size"]].itertuples(index=False)
     }
     figure = Drawing(
@@ -168,12 +175,12 @@ def make_section(records: Sequence[CalibrationRecord], table: pd.DataFrame) -> S
         f"dashed line, overconfident ones below. Bins of fewer than {FEWEST} samples are left out.",
         partial(plot_reliability, bins=bins),
     )
-    return Section(
+    yield Section(
         "calibration",
         "Are they posteriors?",
         summary=explain_calibration(table),
         figures=[figure],
-        tables=[make_table("LDA-ELM's posteriors, means over groups of networks", table, COLUMNS)],
+        tables=[show_table(table)],
         note=NOTE,
     )
 

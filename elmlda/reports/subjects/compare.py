@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -142,14 +142,14 @@ def summarise(table: pd.DataFrame) -> str:
     )
 
 
-def describe_compare(table: pd.DataFrame) -> Table:
-    """The table for display; of one set, or of several with the column `dataset`."""
+def show_table(table: pd.DataFrame, beside_paper: bool = False) -> Table:
+    """For display; of one set, or of several with the column `dataset`."""
     shown = table.assign(ridge_rule=table["rule"].map({"none": "none", "gcv": "by GCV"}))
-    return make_table("Error rates in per cent, means over networks", shown, COLUMNS)
+    return make_table("Error rates in per cent, means over networks", shown, COLUMNS, beside_paper)
 
 
-def make_section(run: RunRecords, table: pd.DataFrame) -> Section:
-    """Table and figure; `table` is `tabulate_compare`'s."""
+def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
+    """Table and figure."""
     figure = Drawing(
         "compare",
         f"Test error rate over hidden units on {run.name} for PI-ELM and LDA-ELM",
@@ -158,7 +158,7 @@ def make_section(run: RunRecords, table: pd.DataFrame) -> Section:
         partial(plot_compare, table=table, title=run.name),
     )
     title = "PI-ELM against LDA-ELM"
-    return Section("compare", title, figures=[figure], tables=[describe_compare(table)], note=NOTE)
+    yield Section("compare", title, figures=[figure], tables=[show_table(table)], note=NOTE)
 
 
 def name_missing_sizes(run: RunRecords, table: pd.DataFrame) -> str:

@@ -205,8 +205,8 @@ def _range(values: Sequence[float]) -> str:
     return f"{min(values):.2f} to {max(values):.2f}".replace("-", "−")
 
 
-def make_section(table: pd.DataFrame, run: RunRecords, independent: RunRecords) -> Section:
-    """Figure, table and sentences; `table` is `tabulate_designs`'s."""
+def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
+    """Figure, table and sentences; `run` has an independent sweep to compare with."""
     shown = table.assign(
         name=table["method"].map(SHORT_NAMES),
         repeats=table["nested_repeats"].astype(str) + ", " + table["independent_repeats"].astype(str),
@@ -219,8 +219,9 @@ def make_section(table: pd.DataFrame, run: RunRecords, independent: RunRecords) 
         "Nested minus independent on the left, nested over independent on the right.",
         partial(plot_designs, table=table),
     )
-    correlations = describe_correlations(run, independent)
-    return Section(
+    assert run.independent
+    correlations = describe_correlations(run, run.independent)
+    yield Section(
         "designs",
         "Nested against independent",
         figures=[figure],

@@ -42,18 +42,14 @@ def tabulate_ensemble(records: Sequence[EnsembleRecord]) -> pd.DataFrame:
     )
 
 
-def make_section(run: RunRecords, table: pd.DataFrame) -> Section:
-    """Table and figures; `table` is `tabulate_ensemble`'s."""
-    return Section(
-        "ensemble",
-        "Fig. 2: combining networks",
-        figures=list(_draw(run, table)),
-        tables=[describe_ensemble(table, run.is_papers_ensemble)],
-    )
+def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
+    """Table and figures."""
+    title, shown = "Fig. 2: combining networks", show_table(table, run.is_papers_ensemble)
+    yield Section("ensemble", title, figures=list(_draw(run, table)), tables=[shown])
 
 
-def describe_ensemble(table: pd.DataFrame, beside_paper: bool) -> Table:
-    """The table for display, a column for each scheme."""
+def show_table(table: pd.DataFrame, beside_paper: bool) -> Table:
+    """For display, a column for each scheme."""
     wide = pd.DataFrame({"size": sorted(table["size"].unique())}).set_index("size")
     columns = [Column("Networks", "size", ".0f")]
     for i, (scheme, rows) in enumerate(_group_schemes(table)):

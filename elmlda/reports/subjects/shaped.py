@@ -19,11 +19,25 @@ from elmlda.core.arrays import FloatArray
 from elmlda.experiments.selection import FEWEST, METHODS
 from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord, Tested
 from elmlda.reports.estimates import LEVEL, estimate_mean
+from elmlda.reports.model import Column, Table, make_table
 from elmlda.reports.subjects.compare import adjust_holm, corrected_p
 from elmlda.settings import INPUT_WEIGHTS
 
 NAN = float("nan")
 N_BOOTSTRAPS = 10_000
+RATE_COLUMNS = [
+    Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
+    Column("LDA-ELM, %", "lda_error_percent", ".2f", "lda_interval"),
+    Column("PI − LDA, points", "difference", "+.3f", "difference_interval"),
+]
+COLUMNS = [
+    Column("Input weights", "input_weights"),
+    Column("Fan-out", "fanout", ".3g"),
+    Column("Hidden units", "n_hidden", ",.0f", extra=True),
+    Column("Repeats", "lda_repeats", ".0f", extra=True),
+    *RATE_COLUMNS,
+    Column("p, networks", "p_networks_holm", ".2g"),
+]
 
 
 def tabulate_shaped(records: Sequence[ShapedRecord]) -> pd.DataFrame:
@@ -40,6 +54,12 @@ def tabulate_shaped(records: Sequence[ShapedRecord]) -> pd.DataFrame:
     return table.assign(
         p_networks_holm=[p for _, found in p_values for p in adjust_holm(found.tolist())]
     )
+
+
+def show_table(table: pd.DataFrame, beside_paper: bool = False) -> Table:
+    """For display."""
+    caption = "Test errors in per cent, means over networks"
+    return make_table(caption, table, COLUMNS, beside_paper)
 
 
 def tabulate_best(

@@ -27,8 +27,9 @@ from elmlda.reports.estimates import (
     normal_quantile,
     sample_mean,
 )
-from elmlda.reports.model import Column, Drawing, Section, make_table
+from elmlda.reports.model import Column, Drawing, Section, Table, make_table
 from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, PRINTED, pivot_by_repeat
+from elmlda.reports.records import RunRecords
 
 
 def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
@@ -133,8 +134,10 @@ AS_PRINTED = {
 SPREAD_FANOUTS = (1, 2, 5, 10, 20)
 RATE_NAMES = {"pi": "PI-ELM", "lda": "LDA-ELM"}
 FANOUT, REPEATS = Column("Fan-out", "fanout", ".3g"), Column("Repeats", "repeats", ".0f", extra=True)
-HIDDEN = Column("Hidden units", "n_hidden", ",.0f", extra=True)
-RATES = [
+COLUMNS = [
+    FANOUT,
+    Column("Hidden units", "n_hidden", ",.0f", extra=True),
+    REPEATS,
     Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
     Column("paper", "paper_pi_error_percent", ".2f"),
     Column("z", "pi_distance", "+.1f", extra=True),
@@ -147,7 +150,9 @@ RATES = [
     Column("PI − LDA, points", "difference", ".3f", "difference_interval", extra=True),
     Column("Wilcoxon p", "wilcoxon_p", ".1g", extra=True),
 ]
-CONSTANT_RATES = [
+CONSTANT_COLUMNS = [
+    FANOUT,
+    REPEATS,
     Column("PI-ELM, %", "pi_constant_error_percent", ".2f", "pi_constant_interval"),
     Column("paper", "paper_pi_error_percent", ".2f"),
     Column("z", "pi_constant_distance", "+.1f"),
@@ -169,24 +174,26 @@ CONSTANT_NOTE = (
 )
 
 
-def make_sections(records: Sequence[SweepRecord], table: pd.DataFrame, beside: bool) -> list[Section]:
-    """Rates and figures; with `beside`, next to the paper's."""
-    caption = "Error rates in per cent, means over repeats"
-    sections = [
-        Section(
-            "table1",
-            "Table 1 and Fig. 1: error rate over fan-out",
-            figures=list(_draw(records, table, beside)),
-            tables=[make_table(caption, table, [FANOUT, HIDDEN, REPEATS, *RATES], beside)],
-            note=NOTE + (PAPER_NOTE if beside else ""),
-        )
-    ]
+def show_table(table: pd.DataFrame, beside_paper: bool) -> Table:
+    """For display."""
+    return make_table("Error rates in per cent, means over repeats", table, COLUMNS, beside_paper)
+
+
+def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
+    """Rates and figures, beside the paper's if they can be compared."""
+    beside = run.is_papers_kind
+    yield Section(
+        "table1",
+        "Table 1 and Fig. 1: error rate over fan-out",
+        figures=list(_draw(run.sweep, table, beside)),
+        tables=[show_table(table, beside)],
+        note=NOTE + (PAPER_NOTE if beside else ""),
+    )
     if beside:
         caption = "Error rates in per cent, PI-ELM with a constant hidden unit"
-        shown = make_table(caption, table, [FANOUT, REPEATS, *CONSTANT_RATES])
+        shown = make_table(caption, table, CONSTANT_COLUMNS)
         title = "Table 1 with a constant unit in PI-ELM"
-        sections.append(Section("constant", title, tables=[shown], note=CONSTANT_NOTE))
-    return sections
+        yield Section("constant", title, tables=[shown], note=CONSTANT_NOTE)
 
 
 def _draw(records: Sequence[SweepRecord], table: pd.DataFrame, beside: bool) -> Iterator[Drawing]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,9 @@ from elmlda.core.arrays import FloatArray
 from elmlda.experiments.timing import METHODS, TimingRecord
 from elmlda.reports import plots
 from elmlda.reports.estimates import estimate_mean
-from elmlda.reports.model import Column, Drawing, Section, make_table
+from elmlda.reports.model import Column, Drawing, Section, Table, make_table
+from elmlda.reports.records import RunRecords
+from elmlda.text import printable
 
 
 def tabulate_timing(records: Sequence[TimingRecord]) -> pd.DataFrame:
@@ -88,19 +90,20 @@ AS_PRINTED = {
 COLUMNS = [
     Column("Fan-out", "fanout", ".0f"),
     Column("Repeats", "repeats", ".0f", extra=True),
-    Column("PI-ELM, s", "pi_seconds", ".2f"),
+    Column("PI-ELM, s", "pi_seconds", "#.4g"),
     Column("paper", "paper_pi_seconds", ".1f"),
-    Column("LDA-ELM, s", "lda_seconds", ".2f"),
+    Column("LDA-ELM, s", "lda_seconds", "#.4g"),
     Column("paper", "paper_lda_seconds", ".1f"),
     Column("LDA extra, %", "overhead_percent", ".3f", "overhead_interval"),
     Column("paper", "paper_overhead_percent", ".1f"),
     Column("by the clock, %", "elapsed_overhead_percent", "+.1f", extra=True),
-    Column("both in one pass, s", "both_seconds", ".2f", extra=True),
+    Column("both in one pass, s", "both_seconds", "#.4g", extra=True),
     Column(
         "one pass: LDA extra, %", "one_pass_overhead_percent", ".3f", "one_pass_overhead_interval",
         extra=True,
     ),
 ]  # fmt: skip
+LONGEST_NAME = 200
 NOTE = (
     "LDA-ELM is trained as the paper writes it: its own covariance (Eq. 12), factorisation, solution "
     "(Eq. 16) and posteriors (Eq. 14). LDA extra: what LDA-ELM does and PI-ELM does not, timed inside "
@@ -112,8 +115,14 @@ NOTE = (
 )
 
 
-def make_section(table: pd.DataFrame, machine: str, beside: bool) -> Section:
-    """Table and figure; `table` is `tabulate_timing`'s, `machine` the one that was timed."""
+def show_table(table: pd.DataFrame, beside_paper: bool) -> Table:
+    """For display."""
+    return make_table("Elapsed seconds, the fastest of the repeats", table, COLUMNS, beside_paper)
+
+
+def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
+    """Table and figure."""
+    machine, beside = name_timed_machine(run), run.is_papers_kind
     figure = Drawing(
         "times",
         "Seconds of PI-ELM, LDA-ELM and both from one pass, and LDA-ELM's extra time, over fan-out",
@@ -123,9 +132,19 @@ def make_section(table: pd.DataFrame, machine: str, beside: bool) -> Section:
         else f"Each network is trained and tested from scratch. {machine}",
         partial(plot_timing, table=table, beside_paper=beside),
     )
-    shown = make_table("Elapsed seconds, the fastest of the repeats", table, COLUMNS, beside)
-    title = "Table 2: training and test times"
-    return Section("table2", title, figures=[figure], tables=[shown], note=NOTE)
+    title, shown = "Table 2: training and test times", show_table(table, beside)
+    yield Section("table2", title, figures=[figure], tables=[shown], note=NOTE)
+
+
+def name_timed_machine(run: RunRecords) -> str:
+    """Where the times were measured, in a sentence."""
+    planned, machines = run.planned("timing"), run.manifest["machines"]
+    threads = planned.get("threads", 0)
+    using = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
+    cpus = planned.get("cpus") or [machine.get("cpu", "") for machine in machines]
+    if "cpus" in planned or len(cpus) == 1:
+        return f"Timed on {printable(' and '.join(cpus), LONGEST_NAME)}{using}."
+    return f"Timed on one of the machines that are listed below{using}."
 
 
 def plot_timing(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool) -> None:

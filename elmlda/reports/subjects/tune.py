@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import pandas as pd
 from elmlda.experiments.selection import FEWEST, METHODS, Choice, choose, summarise_settings
 from elmlda.experiments.tune import TuneRecord
 from elmlda.reports import plots
-from elmlda.reports.model import Column, Drawing, Section, make_table
+from elmlda.reports.model import Column, Drawing, Section, Table, make_table
 from elmlda.reports.rates import METHOD_NAMES
 from elmlda.reports.records import RunRecords
 
@@ -110,21 +110,22 @@ def _describe(choice: Choice, input_weights: str) -> str:
     return f"{text}. Its best lies at {edges}." if edges else f"{text}."
 
 
-def make_section(records: Sequence[TuneRecord], table: pd.DataFrame, input_weights: str) -> Section:
-    """Tables and figure; `table` is `tabulate_tune`'s."""
+def show_table(table: pd.DataFrame, beside_paper: bool = False) -> Table:
+    """For display."""
+    return make_table(CAPTION, table, COLUMNS, beside_paper)
+
+
+def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
+    """Table and figure."""
+    choices = tabulate_choices(run.tune, run.input_weights)
     figure = Drawing(
         "tune",
         "Error rate of held-out samples over the ridge, a curve for each size of weights",
         "Every curve is one size of the input weights; a ring is what the method chooses.",
-        partial(
-            plot_tune,
-            table=table,
-            choices=tabulate_choices(records, input_weights),
-            input_weights=input_weights,
-        ),
+        partial(plot_tune, table=table, choices=choices, input_weights=run.input_weights),
     )
-    shown = make_table(CAPTION, table, COLUMNS)
-    return Section("tune", "Every setting that was tried", figures=[figure], tables=[shown], note=RULE)
+    title, shown = "Every setting that was tried", show_table(table)
+    yield Section("tune", title, figures=[figure], tables=[shown], note=RULE)
 
 
 def plot_tune(figure: Figure, table: pd.DataFrame, choices: pd.DataFrame, input_weights: str) -> None:
