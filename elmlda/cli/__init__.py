@@ -10,21 +10,15 @@ import click
 
 from elmlda import stop
 from elmlda.cli.bench import bench
-from elmlda.cli.calibration import calibration
-from elmlda.cli.choices import choices
 from elmlda.cli.command import Group
-from elmlda.cli.compare import compare
 from elmlda.cli.data import data
-from elmlda.cli.ensemble import ensemble
+from elmlda.cli.experiments import calibration, ensemble, sweep, timing, tune
 from elmlda.cli.failures import in_one_line, report_bug
 from elmlda.cli.predict import predict
 from elmlda.cli.report import report
-from elmlda.cli.shaped import shaped
-from elmlda.cli.sweep import sweep
+from elmlda.cli.studies import choices, compare, shaped
 from elmlda.cli.terminal import prepare_streams
-from elmlda.cli.timing import timing
 from elmlda.cli.train import train
-from elmlda.cli.tune import tune
 from elmlda.machine import require_limits
 from elmlda.version import __version__
 

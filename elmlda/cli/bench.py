@@ -11,10 +11,11 @@ from click.core import ParameterSource
 
 from elmlda.cli.bench_options import DEFAULT_OUT, bench_options
 from elmlda.cli.command import Command, spell_command
-from elmlda.cli.conduct import build, read_share
+from elmlda.cli.conduct import build
 from elmlda.cli.tables import format_table
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError
+from elmlda.experiments.options import Share
 
 if TYPE_CHECKING:
     from elmlda.bench.race import RacePlan
@@ -87,7 +88,7 @@ def _prepare(ctx: click.Context) -> tuple[AnyPlan, RacePlan, Path | None]:
     fanouts, contestants, growth = (options[name] for name in ("fanout", "peers", "growth"))
     if contestants and ctx.get_parameter_source("priors") is ParameterSource.DEFAULT:
         options["priors"] = "frequencies"
-    experiment, share = build(Sweep, {**options, "design": "nested"}), read_share(options)
+    experiment, share = build(Sweep, options), build(Share, options)
     sweep = experiment.bind(None, share)
     races = sweep.dataset, fanouts, contestants, options["peer_fanouts"] or fanouts
     plan = RacePlan(*races, experiment.seed, sweep.settings, sweep.resources)
@@ -117,7 +118,3 @@ def _grow(sweep: AnyPlan, fanouts: tuple[int, ...], folder: Path, by: Provenance
     predicted = predict_growth(data, fanouts, settings, sweep.share.chunk)
     report = race.make_growth_report(points, len(data.train.labels), predicted, by)
     say(race_text.format_paths(write_report(report, folder)))
-
-
-# The nested design in one process is what is timed.
-bench.params = [param for param in bench.params if param.name != "design"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elmlda.cli.command import OUTPUT, flag, option, together
-from elmlda.cli.options import fanouts_option, network_options, one_network_options
+from elmlda.cli.command import flag, option, together
+from elmlda.cli.options import field_options
 from elmlda.cli.values import Contestants, Ranges, UserPath
+from elmlda.experiments.options import OUTPUT, DataOptions, LayerOptions, RidgeOptions, Share
 
 DEFAULT_OUT = Path("results/bench")
 
 bench_options = together(
-    fanouts_option("1-10"),
+    option("--fanout", "Hidden units for each input: 1-20, or 1-10,12,15,20.", Ranges(), "1-10"),
     option(
         "--peers",
         "What to time besides: all, none, or some of independent, hpelm, sklearn-ridge, sklearn-lda, "
@@ -35,8 +36,10 @@ bench_options = together(
         "its own, such as 1,2,3,5,7,10,14,20.",
         Ranges(),
     ),
-    network_options,
-    one_network_options,
+    field_options(DataOptions),
+    field_options(LayerOptions),
+    field_options(RidgeOptions, "ridge"),
+    field_options(Share, "threads", "chunk"),
     option(
         "--out",
         f"Folder for tables and figures.  [default: {DEFAULT_OUT} if there are --peers or --growth]",

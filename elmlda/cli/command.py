@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from elmlda.experiments.options import MACHINE, NETWORK, OUTPUT, WHAT
 from elmlda.ranges import format_ranges
 from elmlda.text import printable
 
-WHAT, NETWORK, MACHINE, OUTPUT = "What to compute", "Network", "Machine", "Output"
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 Function = TypeVar("Function", bound=Callable[..., object])
 

@@ -12,43 +12,30 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from elmlda.cli.command import spell_command
+from elmlda.cli.options import find_option
 from elmlda.cli.tables import NOTE, show_records
 from elmlda.cli.terminal import say
+from elmlda.experiments.options import Share
 
 if TYPE_CHECKING:
     from elmlda.errors import ElmldaError
     from elmlda.experiments.conduct import Outcome
     from elmlda.experiments.experiment import AnyPlan, Runnable
-    from elmlda.experiments.options import Share
     from elmlda.experiments.outlook import Outlook
     from elmlda.experiments.progress import Bar, Progress
 
 Built = TypeVar("Built")
-ARGUMENTS = {"fanout": "fanouts", "rule": "rules", "dataset": "datasets"}
-"""Options that may be called otherwise in Python, where they are several."""
 
 
 def build(kind: type[Built], options: dict[str, Any]) -> Built:
-    """Make the experiment that the options describe."""
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    arguments = {
-        ARGUMENTS[name] if ARGUMENTS.get(name) in names else name: value
-        for name, value in options.items()
-    }
-    return kind(**{name: value for name, value in arguments.items() if name in names})
+    """Make an experiment, or another dataclass of options, of those of the command line."""
+    names = {field.name: find_option(field) for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: options[word] for name, word in names.items() if word in options})
 
 
-def read_share(options: dict[str, Any]) -> Share:
-    """What the command may use of the machine."""
-    from elmlda.experiments.options import Share
-
-    names = (field.name for field in fields(Share))
-    return Share(**{name: options[name] for name in names if name in options})
-
-
-def conduct(experiment: Runnable, options: dict[str, Any]) -> None:
+def conduct(kind: type[Runnable], options: dict[str, Any]) -> None:
     """Run an experiment or a study, or say what that would take."""
-    share, folder = read_share(options), options["out"]
+    experiment, share, folder = build(kind, options), build(Share, options), options["out"]
     if options["dry_run"]:
         found = experiment.outlook(folder, **vars(share))
         say("\n\n".join([*map(str, found), sum_up(found)]) if isinstance(found, list) else found)

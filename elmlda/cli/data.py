@@ -1,22 +1,21 @@
-"""elmlda data: what data there is, whether it is intact, and fetching what is not here."""
+"""elmlda data: which data sets there are, and what is in them."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from elmlda.cli.command import Command, Group
-from elmlda.cli.data_text import WIDTH, describe_check, describe_content, describe_known, describe_size
-from elmlda.cli.fetch import fetch, refuse_unknown
-from elmlda.cli.options import column_options, data_options
+from elmlda.cli.fetch import WIDTH, fetch, verify
+from elmlda.cli.options import field_options
 from elmlda.cli.terminal import say
 from elmlda.cli.values import NameOrPath
-from elmlda.errors import ElmldaError
+from elmlda.experiments.options import SourceOptions
+from elmlda.text import printable
 
 if TYPE_CHECKING:
-    from elmlda.datasets import FileCheck
+    from elmlda.datasets import Dataset, DatasetInfo
 
 
 @click.group(cls=Group)
@@ -31,52 +30,16 @@ def list_command() -> None:
 
     for info in list_datasets():
         away = "" if info.is_here else f"  [not here: elmlda data fetch {info.name}]"
-        say(f"{info.name:{WIDTH}} {info.title}: {describe_size(info)}{away}")
+        say(f"{info.name:{WIDTH}} {info.title}: {_describe_size(info)}{away}")
         say(f"{'':{WIDTH}} {info.origin}; {info.licence}")
 
 
-@data.command(cls=Command)
-@click.argument("names", metavar="[NAME]...", nargs=-1)
-@data_options
-def verify(
-    names: tuple[str, ...],
-    dataset: str | None,
-    data_dir: Path | None,
-    label: str | None,
-    drop: tuple[str, ...],
-) -> None:
-    """Read every file of data sets and compare it with its checksum.
-
-    Of all that are here, unless names are given. With --data-dir and a name of the catalogue, the
-    folder's files are compared with that set's checksums.
-    """
-    from elmlda.datasets import list_datasets, verify_dataset
-
-    asked = [*names, dataset] if dataset else list(names)
-    if data_dir is not None and len(asked) > 1:
-        raise click.UsageError("--data-dir is one data set: give one name with it, or none.")
-    refuse_unknown(names)
-    is_all = not asked and data_dir is None
-    infos = list_datasets() if is_all else []
-    here = [info.name for info in infos if info.is_here]
-    chosen: list[str | None] = [*here] if is_all else [*asked] or [None]
-    checks: list[FileCheck] = []
-    for name in chosen:
-        found = verify_dataset(name, data_dir, label, drop)
-        width = max([WIDTH, *(len(check.name) for check in found)])
-        heading = [f"{name}:"] if len(chosen) > 1 else []
-        say("\n".join([*heading, *(describe_check(check, width) for check in found)]))
-        checks += found
-    for name in (info.name for info in infos if not info.is_here):
-        say(f"{name}: not here (elmlda data fetch {name})")
-    broken = [check for check in checks if not check.ok]
-    if broken:
-        raise ElmldaError(f"{len(broken)} of {len(checks)} checks failed: see above.")
+data.add_command(verify)
 
 
 @data.command(cls=Command)
 @click.argument("name", type=NameOrPath(), metavar="NAME|FILE")
-@column_options
+@field_options(SourceOptions, "label", "drop")
 def info(name: str, label: str | None, drop: tuple[str, ...]) -> None:
     """Show all about a data set: origin, licence, citation, inputs, classes, checksums.
 
@@ -86,9 +49,51 @@ def info(name: str, label: str | None, drop: tuple[str, ...]) -> None:
 
     known = find_info(name)
     if known:
-        say(describe_known(known))
+        say(_describe_known(known))
     if not known or known.is_here:
-        say(describe_content(load_dataset(name, label=label, drop=drop)))
+        say(_describe_content(load_dataset(name, label=label, drop=drop)))
 
 
 data.add_command(fetch)
+
+
+def _describe_size(info: DatasetInfo) -> str:
+    """As in 60,000 + 10,000 × 784, 10 classes."""
+    counts = [info.n_train, info.n_test] if info.has_own_split else [info.n_train + info.n_test]
+    n_samples = " + ".join(f"{count:,}" for count in counts)
+    return f"{n_samples} × {info.n_inputs}, {len(info.classes)} classes"
+
+
+def _describe_known(info: DatasetInfo) -> str:
+    """What the catalogue says."""
+    rows = {key: getattr(info, key) for key in ("title", "origin", "licence", "citation")}
+    rows["folder"] = info.where
+    if not info.is_here:
+        rows |= {"size": _describe_size(info), "": f"not here yet: elmlda data fetch {info.name}"}
+    return "\n".join(f"{key:{WIDTH}} {value}" for key, value in rows.items())
+
+
+def _describe_content(dataset: Dataset) -> str:
+    """What a network would get of it."""
+    import numpy as np
+
+    from elmlda.datasets.words import join_words
+
+    shape = f", images of {' × '.join(map(str, dataset.image_shape))}" if dataset.image_shape else ""
+    scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"
+    rows = [("inputs", f"{dataset.n_inputs}{shape}, {scaled}")]
+    if dataset.feature_names:
+        rows.append(("", join_words(dataset.feature_names)))
+    split = dataset.preparation.get("split", "its own")
+    drawn = f" (rows {dataset.preparation['rows']})" if "rows" in dataset.preparation else ""
+    rows.append(("split", f"{split}{drawn}"))
+    parts = dataset.train, dataset.test
+    counts = [np.bincount(part.labels, minlength=dataset.n_classes) for part in parts]
+    classes = [*map(printable, dataset.classes), "all"]
+    width = max(len("class"), *map(len, classes))
+    rows.append(("samples", f"{'class':{width}} {'train':>7} {'test':>7}"))
+    for name, *row in zip(classes, *([*c, c.sum()] for c in counts), strict=True):
+        rows.append(("", f"{name:{width}} {row[0]:7,} {row[1]:7,}"))
+    for i, (name, sha256) in enumerate(dataset.checksums.items()):
+        rows.append(("" if i else "SHA-256", f"{sha256} {name}"))
+    return "\n".join(f"{key:{WIDTH}} {printable(value)}" for key, value in rows)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda.cli.answers import as_csv_lines, as_lines
-from elmlda.cli.command import OUTPUT, Command, flag, option
-from elmlda.cli.options import drop_option
+from elmlda.cli.command import Command, flag, option
+from elmlda.cli.options import field_options
 from elmlda.cli.terminal import say
 from elmlda.cli.values import NameOrPath, UserPath
 from elmlda.errors import ElmldaError
+from elmlda.experiments.options import OUTPUT, SourceOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,7 @@ MOST_SHOWN = 40
 @click.command(cls=Command)
 @click.argument("model_file", type=UserPath(), metavar="MODEL")
 @click.argument("files", nargs=-1, required=True, type=UserPath(), metavar="FILE...")
-@drop_option
+@field_options(SourceOptions, "drop")
 @option("--key", "NPZ files: the array to read, if there are several.", metavar="NAME")
 @flag("--as-is", "Images: they are already as in the training data, so only read them.")
 @option(

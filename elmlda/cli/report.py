@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from elmlda.cli.command import OUTPUT, Command, flag, option
+from elmlda.cli.command import Command, flag, option
 from elmlda.cli.terminal import say
 from elmlda.cli.values import UserPath
 from elmlda.errors import ElmldaError
+from elmlda.experiments.options import OUTPUT
 from elmlda.settings import REPORT_FORMATS
 
 

@@ -9,23 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.cli.command import NETWORK, OUTPUT, Command, flag, option
-from elmlda.cli.conduct import build, open_counter, read_share
-from elmlda.cli.options import (
-    config_option,
-    data_options,
-    fanout_option,
-    hidden_option,
-    output,
-    output_options,
-    quiet_option,
-    resource_options,
-    suited_layer_options,
-)
+from elmlda.cli.command import Command, flag, option
+from elmlda.cli.conduct import build, open_counter
+from elmlda.cli.options import config_option, field_options, quiet_option
 from elmlda.cli.terminal import say
-from elmlda.cli.values import REPEATS, Ridge, UserPath
+from elmlda.cli.values import UserPath
 from elmlda.errors import ElmldaError
-from elmlda.settings import COMBINATIONS, DEFAULT_RIDGE, OUTPUTS
+from elmlda.experiments.options import OUTPUT, Share
+from elmlda.experiments.own_options import TrainOptions
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset
@@ -33,29 +24,15 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@fanout_option(None, "  [default: 10, but at least 500 units if the data are not images]")
-@hidden_option
+@field_options(TrainOptions)
+@field_options(Share, "jobs", "threads", "chunk")
 @option(
-    "--output",
-    "Output weights by LDA, with posteriors, or by the pseudo-inverse (pi).",
-    click.Choice(OUTPUTS),
-    "lda",
+    "--out",
+    "The model's file.  [default: <data set>-model.npz]",
+    UserPath(),
+    metavar="FILE",
+    group=OUTPUT,
 )
-@option("--n", "Networks: more than one are an ensemble.", REPEATS, 1)
-@option("--combine", "How an ensemble combines its posteriors.", click.Choice(COMBINATIONS), "mean")
-@data_options
-@suited_layer_options
-@option(
-    "--ridge",
-    "Added to the diagonal of the Gram matrix; 0 is the paper's, auto chooses it by generalised "
-    "cross-validation.",
-    Ridge(),
-    str(DEFAULT_RIDGE),
-    group=NETWORK,
-)
-@output_options
-@resource_options
-@output("--out", "The model's file.  [default: <data set>-model.npz]", UserPath(), metavar="FILE")
 @flag("--force", "Replace the file if it is there.", group=OUTPUT)
 @config_option
 @quiet_option
@@ -66,17 +43,16 @@ def train(**options: Any) -> None:
     defaults of the scikit-learn estimator: a bias, more hidden units, a smaller weight range. The file
     keeps its seed instead of its random input weights, and is small.
     """
-    from elmlda.experiments.model import TrainModel, fill_in_defaults
-    from elmlda.experiments.options import DataOptions
+    from elmlda.experiments.model import TrainModel
     from elmlda.networks.jobs import load_job_data
     from elmlda.networks.model_file import write_model
     from elmlda.networks.steps import find_multiplier
 
     if options["n"] > 1 and options["output"] == "pi":
         raise click.UsageError("an ensemble combines posteriors, PI-ELM has none: use --output lda.")
-    ridge, share = None if options["ridge"] == "auto" else options["ridge"], read_share(options)
-    dataset = load_job_data(build(DataOptions, options).dataset_ref)
-    wanted = build(TrainModel, fill_in_defaults({**options, "ridge": ridge}, dataset))
+    wanted, share = build(TrainModel, options), build(Share, options)
+    dataset = load_job_data(wanted.dataset_ref)
+    wanted = wanted.suit(dataset)
     path = options["out"] or Path(f"{dataset.name}-model.npz")
     _refuse_path(path, options["dataset"], options["force"])
     wanted.check(dataset, share)

@@ -21,8 +21,10 @@ from elmlda.core.calibration import (
 from elmlda.core.evaluate import Combination, posteriors, round_posteriors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan, require_listable
+from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.network_experiment import NetworkPlan, require_listable
 from elmlda.experiments.options import read_numbers, read_sizes
+from elmlda.experiments.own_options import CalibrationOptions
 from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
@@ -269,21 +271,12 @@ def measure_group(group: Group, mean: FloatArray, labels: IntArray, n_inputs: in
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(NetworkExperiment):
+class Calibration(CalibrationOptions, Experiment):
     """LDA-ELM's posterior probabilities against what comes true on the test samples."""
 
     name = "calibration"
     record_types = (CalibrationRecord,)
     plan_type = CalibrationPlan
-
-    fanouts: str | int | Iterable[int] = "1,5,20"
-    """Networks of the largest are combined; of others there are single ones."""
-    n: str | int | Iterable[int] = "1,2,5,20"
-    """Networks that are combined."""
-    repeats: int = 10
-    """Groups of the most networks; single networks at smaller fan-outs."""
-    train: bool = True
-    """Whether networks whose posteriors are not kept are trained; if not, they are left out."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

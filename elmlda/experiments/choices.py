@@ -5,13 +5,13 @@ Each combination is a sweep of its own, with the same seed: all of them have the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from elmlda.errors import ElmldaError
 from elmlda.experiments.experiment import Plans, Study
-from elmlda.experiments.options import DataOptions, Share, select
+from elmlda.experiments.options import Share, select
+from elmlda.experiments.own_options import ChoicesOptions
 from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.tune import read_values
 
@@ -22,21 +22,11 @@ def name_choice(activation: str, input_scale: float) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices(DataOptions, Study):
+class Choices(ChoicesOptions, Study):
     """A sweep of every combination of activation and input scale."""
 
     default_folder = Path("results/choices")
     part_column = "choice"
-
-    activations: Iterable[str] = ("tanh", "logistic", "softsign")
-    divisors: float | Iterable[float] = (1.0, 255.0)
-    """Of the inputs: as they are stored, or pixels from 0 to 1."""
-    fanouts: str | int | Iterable[int] = "1-3"
-    repeats: int = 30
-    seed: int = 0
-    ridge: float = 0.0
-    priors: str = "uniform"
-    precision: str = "mixed"
 
     def plans(self, folder: Path | None, share: Share) -> Plans:
         divisors = read_values(self.divisors)

@@ -7,7 +7,7 @@ fold of every repeat has a network of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,8 @@ from elmlda.datasets.dataset import STANDARDISED
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment, Plans, Study
-from elmlda.experiments.options import LayerOptions, Share, read_sizes, select
+from elmlda.experiments.options import Share, read_sizes, select
+from elmlda.experiments.own_options import CompareOneOptions, CompareOptions
 from elmlda.experiments.plan import Plan, Step, Work, note_double
 from elmlda.networks.cost import Problem
 from elmlda.networks.jobs import load_job_source
@@ -267,25 +268,7 @@ def _make_records(
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(LayerOptions):
-    """What is the same for every data set of a comparison."""
-
-    label: str | None = None
-    drop: tuple[str, ...] = ()
-    data_dir: Path | None = None
-    fanouts: str | int | Iterable[int] = "1-5,10,20"
-    hidden: str | int | Iterable[int] | None = None
-    """Hidden units instead of fan-outs."""
-    folds: int = 10
-    """Of stratified cross-validation, for sets without a split of their own."""
-    repeats: int = 10
-    """Cross-validations, or networks for sets with a split of their own."""
-    rules: Iterable[str] = RULES
-    """The ridge: none as in the paper, or gcv, chosen on the training part."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareOne(CompareOptions, Experiment):
+class CompareOne(CompareOneOptions, Experiment):
     """PI-ELM against LDA-ELM on one data set."""
 
     name = "compare"
@@ -308,8 +291,6 @@ class Compare(CompareOptions, Study):
     default_folder = Path("results/compare")
     part_column = "dataset"
 
-    datasets: str | Iterable[str] = ("iris", "wine", "abalone", "satimage")
-
     def plans(self, folder: Path | None, share: Share) -> Plans:
         words = [self.datasets] if isinstance(self.datasets, str) else self.datasets
         names = dict.fromkeys(name for word in words for name in word.split(",") if name)
@@ -323,5 +304,5 @@ class Compare(CompareOptions, Study):
                 dataset=None,
             )
         for name in names:
-            plan = CompareOne(dataset=name, **select(self, CompareOptions)).bind(None, share)
+            plan = CompareOne(dataset=name, **select(self, CompareOneOptions)).bind(None, share)
             yield name, replace(plan, folder=(folder or self.default_folder) / plan.data.name)

@@ -14,8 +14,10 @@ from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan, require_listable
+from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.network_experiment import NetworkPlan, require_listable
 from elmlda.experiments.options import read_sizes
+from elmlda.experiments.own_options import EnsembleOptions
 from elmlda.experiments.pairs import PairRecord, networks_of, whole_pairs
 from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work
 from elmlda.networks.jobs import run_job
@@ -248,21 +250,12 @@ def _find_mistakes(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ensemble(NetworkExperiment):
+class Ensemble(EnsembleOptions, Experiment):
     """Fig. 2: LDA-ELM networks combined by their posterior probabilities, test errors counted."""
 
     name = "ensemble"
     record_types = (EnsembleRecord, MistakeRecord, PairRecord)
     plan_type = EnsemblePlan
-
-    n: int = 20
-    """Networks in the largest ensemble; all sizes up to it are evaluated."""
-    fanout: int = 20
-    hidden: int | None = None
-    """Hidden units instead of a fan-out."""
-    repeats: int = 10
-    combine: str | Iterable[str] = "mean"
-    """How posteriors are combined, or several ways."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,7 +11,8 @@ import numpy as np
 from elmlda.datasets import Dataset
 from elmlda.execute.local import Local, execute
 from elmlda.experiments.network_experiment import require_possible
-from elmlda.experiments.options import DataOptions, LayerOptions, Share, read_sizes
+from elmlda.experiments.options import Share, read_sizes, select
+from elmlda.experiments.own_options import TrainOptions
 from elmlda.experiments.progress import Progress
 from elmlda.networks.cost import (
     BASE_BYTES,
@@ -38,29 +39,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainModel(DataOptions, LayerOptions):
+class TrainModel(TrainOptions):
     """What the model is to be: network i is network i of a sweep with the same seed."""
-
-    fanout: int = USUAL_FANOUT
-    hidden: int | None = None
-    """Hidden units instead of a fan-out."""
-    output: str = "lda"
-    """Output weights by LDA, with posteriors, or by the pseudo-inverse (pi)."""
-    n: int = 1
-    """Networks: more are an ensemble."""
-    combine: str = "mean"
-    ridge: float | None = DEFAULT_RIDGE
-    """None: chosen by generalised cross-validation."""
 
     @property
     def settings(self) -> NetworkSettings:
         # What generalised cross-validation chooses is never 0.
-        options = {name: getattr(self, name) for name in NetworkSettings.__dataclass_fields__}
-        ridge = DEFAULT_RIDGE if self.ridge is None else self.ridge
-        return NetworkSettings(**options | {"ridge": ridge})
+        ridge = DEFAULT_RIDGE if self.fixed_ridge is None else self.fixed_ridge
+        return NetworkSettings(**select(self, NetworkSettings) | {"ridge": ridge})
+
+    @property
+    def fixed_ridge(self) -> float | None:
+        """None: generalised cross-validation chooses it."""
+        return None if isinstance(self.ridge, str) else self.ridge
+
+    def suit(self, dataset: Dataset) -> TrainModel:
+        """Fill in what is None: the paper's defaults for images, otherwise the estimators'."""
+        n_inputs, is_image = dataset.n_inputs, dataset.image_shape is not None
+        bias = not is_image if self.bias is None else self.bias
+        suited = PAPER_RANGE if is_image else usual_weight_range(n_inputs, bias)
+        hidden = self.hidden
+        if self.fanout is None and hidden is None and not is_image:
+            hidden = usual_hidden(n_inputs)
+        return replace(
+            self,
+            bias=bias,
+            weight_range=suited if self.weight_range is None else self.weight_range,
+            fanout=USUAL_FANOUT if self.fanout is None else self.fanout,
+            hidden=hidden,
+        )
 
     def n_hidden(self, dataset: Dataset) -> int:
-        return read_sizes(self.fanout, self.hidden, dataset.n_inputs)[0]
+        return read_sizes(self.fanout or USUAL_FANOUT, self.hidden, dataset.n_inputs)[0]
 
     def check(self, dataset: Dataset, share: Share) -> None:
         """Refuse, before the training, settings that cannot work or do not fit into memory."""
@@ -100,7 +110,7 @@ class TrainModel(DataOptions, LayerOptions):
         ref = self.dataset_ref.expecting(dataset.checksums)
         shape = dataset.n_inputs, self.n_hidden(dataset), settings, dataset.image_shape
         return [
-            TrainingJob(ref, Recipe(seed, *shape), self.ridge, priors, share.resources())
+            TrainingJob(ref, Recipe(seed, *shape), self.fixed_ridge, priors, share.resources())
             for seed in seeds
         ]
 
@@ -111,25 +121,10 @@ class TrainModel(DataOptions, LayerOptions):
         one = predict_peak_bytes(problem, chunk, itemsize, inputs)
         one = max(one, BASE_BYTES + dataset.loading_bytes)
         needed = predict_total_bytes(one, inputs, jobs)
-        if self.ridge is None:
+        if self.fixed_ridge is None:
             needed = max(needed, jobs * predict_ridge_bytes(problem, itemsize, inputs))
         one_trained = n_hidden * (itemsize * dataset.n_inputs + 8 * dataset.n_classes)
         return needed + (self.n - 1) * one_trained
-
-
-def fill_in_defaults(options: dict[str, Any], dataset: Dataset) -> dict[str, Any]:
-    """Options that are None as the data suggest: the paper's for images, otherwise the estimators'."""
-    filled, n_inputs, is_image = dict(options), dataset.n_inputs, dataset.image_shape is not None
-    if options["bias"] is None:
-        filled["bias"] = not is_image
-    if options["weight_range"] is None:
-        suited = usual_weight_range(n_inputs, filled["bias"])
-        filled["weight_range"] = PAPER_RANGE if is_image else suited
-    if options["fanout"] is None:
-        filled["fanout"] = USUAL_FANOUT
-        if options["hidden"] is None and not is_image:
-            filled["hidden"] = usual_hidden(n_inputs)
-    return filled
 
 
 def _largest_pixel(dataset: Dataset) -> float | None:

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaError
-from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.options import LayerOptions
 from elmlda.experiments.plan import AnyExperiment, Job, Plan
 from elmlda.networks.steps import resolve_priors
 from elmlda.settings import NetworkJob, NetworkSettings, network_key
 
 MOST_NETWORKS = 100_000
 """All of them are listed before the first is trained."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetworkExperiment(LayerOptions, Experiment):
-    """An experiment whose networks have one ridge, on data that are divided once and for all."""
-
-    design: str = "nested"
-    ridge: float = 0.0
 
 
 class NetworkPlan(Plan[AnyExperiment, Job]):

@@ -7,17 +7,18 @@ the whole training part and tested. The networks of a method's best kind make en
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elmlda.experiments.experiment import AnyPlan, Plans, Study
-from elmlda.experiments.options import DataOptions, Share, UnitOptions, select
+from elmlda.experiments.options import Share, select
+from elmlda.experiments.own_options import ShapedOptions
 from elmlda.experiments.selection import METHODS, Choice, choose, widen
 from elmlda.experiments.shaped_networks import ShapedNetworks
 from elmlda.experiments.shaped_records import Setting
-from elmlda.experiments.tune import NORMS, RANGES, RIDGES, Tune, TuneRecord, read_values
+from elmlda.experiments.tune import Tune, TuneRecord, read_values
 from elmlda.settings import INPUT_WEIGHTS
 
 TUNE_FOLDER = "tune"
@@ -25,26 +26,10 @@ Tuning = Generator[tuple[str, AnyPlan], Sequence[Any] | None, list[TuneRecord]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shaped(DataOptions, UnitOptions, Study):
+class Shaped(ShapedOptions, Study):
     """A study of input weights that are shaped by images and training samples."""
 
     default_folder = Path("results/shaped")
-
-    schemes: Iterable[str] = INPUT_WEIGHTS
-    fanouts: str | int | Iterable[int] = "1-20"
-    repeats: int = 5
-    tune_fanout: int = 5
-    tune_repeats: int = 3
-    ridge: float | Iterable[float] = RIDGES
-    weight_norm: float | Iterable[float] = NORMS
-    weight_range: float | Iterable[float] = RANGES
-    widen: int = 2
-    """How often the grid may be widened where the best lies on its edge."""
-    validation: int | None = None
-    n: int = 10
-    """Networks of an ensemble."""
-    ensembles: int = 3
-    """Ensembles of each method, with its best kind of input weights."""
 
     def plans(self, folder: Path | None, share: Share) -> Plans:
         folder = folder or self.default_folder

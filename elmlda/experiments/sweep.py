@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -13,8 +13,10 @@ from elmlda.core.solve import RankWarning, SingularCovarianceError
 from elmlda.core.statistics import Statistics
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Backend, SharedJob, Workers, execute
-from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan
+from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.network_experiment import NetworkPlan
 from elmlda.experiments.options import read_sizes
+from elmlda.experiments.own_options import SweepOptions
 from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work, note_double
 from elmlda.networks.cost import predict_waiting_bytes
 from elmlda.networks.jobs import accumulate_block, finish_job, run_job
@@ -243,18 +245,9 @@ def _records(repeat: int, result: NetworkResult, n_inputs: int) -> list[SweepRec
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep(NetworkExperiment):
+class Sweep(SweepOptions, Experiment):
     """Table 1 and Fig. 1: PI-ELM and LDA-ELM on the same random input weights, test errors counted."""
 
     name = "sweep"
     record_types = (SweepRecord, SingularRecord)
     plan_type = SweepPlan
-
-    fanouts: str | int | Iterable[int] = "1-20"
-    hidden: str | int | Iterable[int] | None = None
-    """Hidden units instead of fan-outs."""
-    repeats: int = 200
-    posteriors: bool = True
-    """Whether each network's test posteriors at the largest size are kept, for an ensemble."""
-    split_rows: int = 1
-    """Blocks of training samples by which workers share each network out."""

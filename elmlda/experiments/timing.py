@@ -6,15 +6,17 @@ while does not pass for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar
 
 from elmlda.execute.local import execute
-from elmlda.experiments.network_experiment import NetworkExperiment, NetworkPlan
+from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.network_experiment import NetworkPlan
 from elmlda.experiments.options import read_sizes
+from elmlda.experiments.own_options import TimingOptions
 from elmlda.experiments.plan import Step, Work, note_double
 from elmlda.machine import describe_machine
 from elmlda.networks.jobs import run_job
@@ -169,12 +171,9 @@ def _record(job: TimingJob, result: NetworkResult, n_inputs: int) -> TimingRecor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timing(NetworkExperiment):
+class Timing(TimingOptions, Experiment):
     """Table 2: training and test times of PI-ELM, of LDA-ELM, and of both from one pass."""
 
     name = "timing"
     record_types = (TimingRecord,)
     plan_type = TimingPlan
-
-    fanouts: str | int | Iterable[int] = "1-20"
-    repeats: int = 3

@@ -18,16 +18,13 @@ from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
 from elmlda.experiments.network_experiment import require_possible
 from elmlda.experiments.options import read_sizes, select
+from elmlda.experiments.own_options import TuneOptions
 from elmlda.experiments.plan import Plan, Step, Work, note_double
 from elmlda.networks.cost import Problem
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
 from elmlda.runs.plausible import require_plausible
 from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings
-
-NORMS = (0.5, 1.0, 2.0, 4.0)
-RANGES = (0.03125, 0.0625, 0.125, 0.25, 0.5)
-RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -197,25 +194,12 @@ def load_validation_data(ref: DatasetRef, n_validation: int) -> Dataset:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tune(Experiment):
+class Tune(TuneOptions, Experiment):
     """Errors on held-out training samples for every ridge and size of the input weights."""
 
     name = "tune"
     record_types = (TuneRecord,)
     plan_type = TunePlan
-
-    fanout: int = 5
-    hidden: int | None = None
-    """Hidden units instead of a fan-out."""
-    input_weights: str = "uniform"
-    ridge: float | Iterable[float] = RIDGES
-    weight_norm: float | Iterable[float] = NORMS
-    """Norms to try, if the input weights are not uniform."""
-    weight_range: float | Iterable[float] = RANGES
-    """Ranges to try, if they are."""
-    repeats: int = 3
-    validation: int | None = None
-    """Training samples that are held out, the last ones; None: a sixth."""
 
     def __post_init__(self) -> None:
         for ridge in self.ridges:
