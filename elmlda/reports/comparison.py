@@ -15,13 +15,9 @@ from elmlda.errors import ElmldaError
 from elmlda.reports import plots
 from elmlda.reports.model import Column, Drawing, Report, Section, make_table
 from elmlda.reports.provenance import join_provenance
+from elmlda.reports.rates import adjust_holm
 from elmlda.reports.records import RunRecords, read_run
-from elmlda.reports.subjects.compare import (
-    RULE_NAMES,
-    adjust_holm,
-    show_table,
-    tabulate_compare,
-)
+from elmlda.reports.subjects.compare import RULE_NAMES, show_table, tabulate_compare
 from elmlda.runs.manifest import MANIFEST
 from elmlda.text import printable
 
@@ -165,7 +161,7 @@ def tabulate_summary(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     everything = pd.concat(parts, ignore_index=True)
     everything["p_holm"] = np.nan
     for _, group in everything.groupby(["rule", "fanout"]):
-        everything.loc[group.index, "p_holm"] = adjust_holm(group["p"].tolist())
+        everything.loc[group.index, "p_holm"] = adjust_holm(group["p"])
     first = ["dataset", "rule", "fanout", "n_hidden", "networks"]
     return everything[first + [column for column in everything if column not in first]]
 

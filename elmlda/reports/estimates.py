@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,12 +26,13 @@ DIFFERENCE_ROUNDING = RATE_ROUNDING * math.sqrt(2)
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number from repeats with its interval; NaN where it is not known."""
+    """A number from repeats, its interval, and p of the test that goes with it; NaN if not known."""
 
-    value: float
-    low: float
-    high: float
-    repeats: int
+    value: float = NAN
+    low: float = NAN
+    high: float = NAN
+    repeats: int = 0
+    p: float = NAN
 
     @property
     def half(self) -> float:
@@ -43,7 +44,7 @@ class Estimate:
         return {value: self.value, interval: self.half}
 
 
-UNKNOWN = Estimate(NAN, NAN, NAN, 0)
+UNKNOWN = Estimate()
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,14 @@ class Sample:
     by_repeat : n_repeats values whose mean has the number's sampling error: the repeats' own, or the
         jackknife's pseudo-values
     paper_variance : variance of one repeat of the paper's, which is taken to vary like ours
+    overlap : n_test/n_train of cross-validation, whose folds share training samples: Nadeau and
+        Bengio's variance of a mean of n is (1/n + overlap) times that of one
     """
 
     value: float
     by_repeat: FloatArray
     paper_variance: float
+    overlap: float = 0.0
 
     @property
     def repeats(self) -> int:
@@ -69,7 +73,7 @@ class Sample:
     @cached_property
     def variance(self) -> float:
         """Of the mean over repeats, from their spread."""
-        return _variance(self.by_repeat) / self.repeats
+        return _variance(self.by_repeat) * (1 / self.repeats + self.overlap)
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """The number with Student's interval; a single repeat has none."""
@@ -156,9 +160,9 @@ def sample_mean(by_repeat: FloatArray) -> Sample:
     return take_means(by_repeat[:, None]).combine(np.ones(1))
 
 
-def estimate_mean(values: FloatArray, level: float = LEVEL) -> Estimate:
+def estimate_mean(values: FloatArray, level: float = LEVEL, overlap: float = 0.0) -> Estimate:
     """Mean and its interval by Student's t; a single value has no interval."""
-    return sample_mean(values).estimate(level)
+    return replace(sample_mean(values), overlap=overlap).estimate(level)
 
 
 def slope_weights(places: FloatArray) -> FloatArray:

@@ -1,10 +1,10 @@
-"""Error rates repeat by repeat, and how two samples of them compare."""
+"""Error rates repeat by repeat, and tests of their differences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from elmlda import paper
 from elmlda.core.arrays import FloatArray
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports import plots
-from elmlda.reports.estimates import LEVEL
+from elmlda.reports.estimates import LEVEL, NAN, UNKNOWN, Estimate, sample_mean
 
 METHOD_NAMES = {"pi": "PI-ELM", "pi_constant": "PI-ELM with a constant unit", "lda": "LDA-ELM"}
 """Method, as records name it -> its name for display."""
@@ -47,51 +47,51 @@ def pivot_percents(records: Sequence[Any], errors: str, columns: str) -> pd.Data
     return frame.pivot(index="repeat", columns=columns, values="percent")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """How two samples compare: a number, its interval and the two-sided p; NaN where not known."""
+def corrected_p(differences: FloatArray, overlap: float = 0.0) -> float:
+    """Two-sided p of the t-test, corrected for folds that overlap as `Sample` says.
 
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-    p: float = math.nan
-
-    def columns(self, name: str) -> dict[str, float]:
-        """For a row of a table: the number and its interval."""
-        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
-
-
-NOT_KNOWN = Comparison(math.nan)
+    NaN without any spread, 1 where nothing differs.
+    """
+    sample = replace(sample_mean(differences), overlap=overlap)
+    if sample.repeats > 1 and not differences.any():
+        return 1.0
+    if sample.repeats < 2 or math.sqrt(sample.variance) < 1e-12 * abs(differences).max():
+        return NAN
+    return float(2 * stats.t.sf(abs(sample.value) / math.sqrt(sample.variance), sample.repeats - 1))
 
 
-def compare_means(a: FloatArray, b: FloatArray) -> Comparison:
+def adjust_holm(p_values: Iterable[float]) -> list[float]:
+    """Holm's step-down correction for the number of tests, which scipy lacks; NaN stays out of it."""
+    given = pd.Series(p_values, dtype=float).reset_index(drop=True)
+    ordered = given.dropna().sort_values(kind="stable")
+    adjusted = (ordered * np.arange(len(ordered), 0, -1)).clip(upper=1).cummax()
+    return list(adjusted.reindex(given.index))
+
+
+def compare_means(a: FloatArray, b: FloatArray) -> Estimate:
     """Mean of a minus mean of b, by Welch: the variances need not be equal."""
     difference = float(a.mean() - b.mean())
     if not _have_spread(a, b):
-        return Comparison(difference)
-    return _compare(difference, stats.ttest_ind(a, b, equal_var=False))
+        return Estimate(difference)
+    test = stats.ttest_ind(a, b, equal_var=False)
+    low, high = map(float, test.confidence_interval(LEVEL))
+    return Estimate(difference, low, high, p=float(test.pvalue))
 
 
-def compare_spreads(a: FloatArray, b: FloatArray) -> Comparison:
+def compare_spreads(a: FloatArray, b: FloatArray) -> Estimate:
     """Standard deviation of a over that of b, by the F distribution: exact for normal values."""
     if not _have_spread(a, b):
-        return NOT_KNOWN
+        return UNKNOWN
     ratio = np.var(a, ddof=1) / np.var(b, ddof=1)
     dfs = len(a) - 1, len(b) - 1
     low, high = (math.sqrt(ratio / stats.f.ppf(q, *dfs)) for q in ((1 + LEVEL) / 2, (1 - LEVEL) / 2))
     p = 2 * min(stats.f.cdf(ratio, *dfs), stats.f.sf(ratio, *dfs))
-    return Comparison(math.sqrt(ratio), low, high, float(p))
+    return Estimate(math.sqrt(ratio), low, high, p=float(p))
 
 
 def brown_forsythe_p(a: FloatArray, b: FloatArray) -> float:
     """Whether the spreads differ, for values that need not be normal."""
-    return float(stats.levene(a, b, center="median").pvalue) if _have_spread(a, b) else math.nan
-
-
-def _compare(value: float, test: Any) -> Comparison:
-    """A value with the interval and p of scipy's test."""
-    interval = test.confidence_interval(LEVEL)
-    return Comparison(value, float(interval.low), float(interval.high), float(test.pvalue))
+    return float(stats.levene(a, b, center="median").pvalue) if _have_spread(a, b) else NAN
 
 
 def _have_spread(a: FloatArray, b: FloatArray) -> bool:

@@ -24,12 +24,13 @@ from elmlda.reports.records import RunRecords, find_run, read_run
 from elmlda.reports.subjects import tune
 from elmlda.reports.subjects.shaped import (
     RATE_COLUMNS,
+    describe_findings,
+    name_images,
     show_table,
     tabulate_best,
     tabulate_shaped,
     tabulate_sizes,
 )
-from elmlda.reports.subjects.shaped_findings import describe_findings, name_images
 from elmlda.settings import INPUT_WEIGHTS
 
 if TYPE_CHECKING:

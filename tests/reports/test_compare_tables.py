@@ -15,12 +15,13 @@ from elmlda.reports.comparison import (
     tabulate_ranks,
     tabulate_summary,
 )
-from elmlda.reports.subjects.compare import (
-    adjust_holm,
-    corrected_p,
-    half_interval,
-    tabulate_compare,
-)
+from elmlda.reports.estimates import estimate_mean
+from elmlda.reports.rates import adjust_holm, corrected_p
+from elmlda.reports.subjects.compare import tabulate_compare
+
+
+def half_interval(values, overlap):
+    return estimate_mean(values, overlap=overlap).half
 
 
 def record(repeat, fold, pi, lda, n_hidden=10, rule="none", n_train=90, n_test=10, ridge=0.0):

@@ -9,12 +9,12 @@ from scipy import stats
 from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports.subjects.shaped import (
     bootstrap_mean,
+    describe_findings,
     find_shares,
     mcnemar_p,
     tabulate_best,
     tabulate_shaped,
 )
-from elmlda.reports.subjects.shaped_findings import describe_findings
 
 N_TEST = 1000
 

@@ -6,16 +6,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
-from elmlda.core.arrays import FloatArray
 from elmlda.experiments.compare import CompareRecord
 from elmlda.reports import plots
-from elmlda.reports.estimates import LEVEL
+from elmlda.reports.estimates import estimate_mean
 from elmlda.reports.model import Column, Drawing, Section, Table, make_table
-from elmlda.reports.rates import METHOD_PLACES
+from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, corrected_p
 from elmlda.reports.records import RunRecords
 from elmlda.reports.subjects.sweep import RATE_NAMES, plot_difference
 
@@ -52,10 +49,8 @@ def tabulate_compare(records: Sequence[CompareRecord]) -> pd.DataFrame:
     …_error_percent : mean over networks; pi_constant is PI-ELM with a constant hidden unit
     difference : PI - LDA in percentage points
     …_interval : half the 95 % interval of the mean, corrected like the test
-    p : two-sided, of Nadeau and Bengio's corrected t-test where there are folds: they share
-        training samples, so the variance of a mean of J is (1/J + n_test/n_train) times the
-        variance of one, not 1/J times. With the set's own split there are no folds, the test set is
-        always the same, and the test is of networks alone.
+    p : two-sided, of Nadeau and Bengio's corrected t-test where there are folds. With the set's own
+        split the test set is always the same, and the test is of networks alone.
     …_worst_recall_percent : of the class that the method recognises least, all networks together
     ridge : median of those chosen
     """
@@ -67,22 +62,19 @@ def tabulate_compare(records: Sequence[CompareRecord]) -> pd.DataFrame:
 
 
 def _row(group: pd.DataFrame, has_folds: bool) -> dict[str, Any]:
-    pi, lda = (
-        (100 * group[f"{method}_errors"] / group["n_test"]).to_numpy() for method in ("pi", "lda")
-    )
     overlap = float((group["n_test"] / group["n_train"]).mean()) if has_folds else 0.0
-    difference = pi - lda
+    pi, pi_constant, lda = (
+        (100 * group[f"{method}_errors"] / group["n_test"]).to_numpy() for method in METHOD_NAMES
+    )
+    estimate = partial(estimate_mean, overlap=overlap)
     return {
         **{name: group[name].iloc[0] for name in ("rule", "fanout", "n_hidden")},
         "networks": len(group),
-        "pi_error_percent": pi.mean(),
-        "pi_interval": half_interval(pi, overlap),
-        "pi_constant_error_percent": (100 * group["pi_constant_errors"] / group["n_test"]).mean(),
-        "lda_error_percent": lda.mean(),
-        "lda_interval": half_interval(lda, overlap),
-        "difference": difference.mean(),
-        "difference_interval": half_interval(difference, overlap),
-        "p": corrected_p(difference, overlap),
+        **estimate(pi).columns("pi_error_percent", "pi_interval"),
+        "pi_constant_error_percent": pi_constant.mean(),
+        **estimate(lda).columns("lda_error_percent", "lda_interval"),
+        **estimate(pi - lda).columns("difference", "difference_interval"),
+        "p": corrected_p(pi - lda, overlap),
         "pi_worst_recall_percent": _worst_recall(group, "pi"),
         "lda_worst_recall_percent": _worst_recall(group, "lda"),
         "ridge": group["ridge"].median(),
@@ -96,39 +88,6 @@ def _worst_recall(group: pd.DataFrame, method: str) -> float:
         for column in (f"{method}_class_errors", "class_counts")
     )
     return float(100 * (1 - errors / counts).min())
-
-
-def _standard_error(values: FloatArray, overlap: float) -> float:
-    """Of the mean; `overlap` is n_test/n_train of cross-validation, 0 for independent values."""
-    return float(np.sqrt(np.var(values, ddof=1) * (1 / len(values) + overlap)))
-
-
-def half_interval(values: FloatArray, overlap: float) -> float:
-    """Half the width of the corrected interval of the mean; NaN for a single value."""
-    if len(values) < 2:
-        return float("nan")
-    quantile = stats.t.ppf((1 + LEVEL) / 2, len(values) - 1)
-    return float(quantile * _standard_error(values, overlap))
-
-
-def corrected_p(differences: FloatArray, overlap: float) -> float:
-    """Two-sided p of the corrected t-test; NaN without any spread, 1 where nothing differs."""
-    if len(differences) < 2:
-        return float("nan")
-    if not differences.any():
-        return 1.0
-    error = _standard_error(differences, overlap)
-    if error < 1e-12 * abs(differences).max():
-        return float("nan")
-    return float(2 * stats.t.sf(abs(differences.mean()) / error, len(differences) - 1))
-
-
-def adjust_holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction for the number of tests, which scipy lacks; NaN stays out of it."""
-    given = pd.Series(p_values, dtype=float)
-    ordered = given.dropna().sort_values(kind="stable")
-    adjusted = (ordered * np.arange(len(ordered), 0, -1)).clip(upper=1).cummax()
-    return list(adjusted.reindex(given.index))
 
 
 def summarise(table: pd.DataFrame) -> str:

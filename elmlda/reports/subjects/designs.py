@@ -23,16 +23,17 @@ from elmlda.reports.rates import (
     METHOD_NAMES,
     METHOD_PLACES,
     SHORT_NAMES,
+    adjust_holm,
     brown_forsythe_p,
     compare_means,
     compare_spreads,
     pivot_by_repeat,
 )
 from elmlda.reports.records import INDEPENDENT, RunRecords
-from elmlda.reports.subjects.compare import adjust_holm
 
 ALPHA = 1 - LEVEL
-TESTS = ("difference", "sd_ratio")
+TESTS = {"difference": compare_means, "sd_ratio": compare_spreads}
+"""Column -> what it is of the rates of the two designs."""
 RATIO_TICKS = (0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5)
 COLUMNS = [
     Column("Method", "name"),
@@ -105,42 +106,33 @@ def tabulate_designs(run: RunRecords, independent: RunRecords) -> pd.DataFrame:
     """
     fanouts = _common_fanouts(run, independent)
     sizes = {record.fanout: record.n_hidden for record in independent.sweep}
-    nested, other = pivot_by_repeat(run.sweep), pivot_by_repeat(independent.sweep)
+    both = [pivot_by_repeat(one.sweep) for one in (run, independent)]
     rows = [
         {
             "method": method,
             "fanout": fanout,
             "n_hidden": sizes[fanout],
-            **_compare(_column(nested[method], fanout), _column(other[method], fanout)),
+            **_compare(*(rates[method][fanout].dropna().to_numpy() for rates in both)),
         }
         for method in METHOD_NAMES
         for fanout in fanouts
     ]
     table = pd.DataFrame(rows)
     for test in TESTS:
-        table[f"{test}_p_holm"] = adjust_holm(table[f"{test}_p"].tolist())
+        table[f"{test}_p_holm"] = adjust_holm(table[f"{test}_p"])
     return table
 
 
-def _column(rates: pd.DataFrame, fanout: float) -> FloatArray:
-    return rates[fanout].dropna().to_numpy()
-
-
 def _compare(nested: FloatArray, independent: FloatArray) -> dict[str, Any]:
-    means, spreads = compare_means(nested, independent), compare_spreads(nested, independent)
     both = {"nested": nested, "independent": independent}
-    return {
-        **{f"{name}_repeats": len(rates) for name, rates in both.items()},
-        **{f"{name}_error_percent": rates.mean() for name, rates in both.items()},
-        **{f"{name}_sd": pd.Series(rates).std() for name, rates in both.items()},
-        **means.columns("difference"),
-        "difference_p": means.p,
-        "difference_p_holm": np.nan,  # filled in when all rows are known
-        **spreads.columns("sd_ratio"),
-        "sd_ratio_p": spreads.p,
-        "sd_ratio_p_holm": np.nan,
-        "brown_forsythe_p": brown_forsythe_p(nested, independent),
-    }
+    row: dict[str, Any] = {f"{name}_repeats": len(rates) for name, rates in both.items()}
+    row |= {f"{name}_error_percent": rates.mean() for name, rates in both.items()}
+    row |= {f"{name}_sd": pd.Series(rates).std() for name, rates in both.items()}
+    for name, compare in TESTS.items():
+        found = compare(nested, independent)
+        row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+        row |= {f"{name}_p": found.p, f"{name}_p_holm": np.nan}  # filled in when all rows are known
+    return row | {"brown_forsythe_p": brown_forsythe_p(nested, independent)}
 
 
 def describe_designs(table: pd.DataFrame) -> list[str]:
@@ -155,7 +147,7 @@ def describe_designs(table: pd.DataFrame) -> list[str]:
     ]
     largest = known[["difference_low", "difference_high"]].abs().to_numpy().max()
     low, high = known["sd_ratio_low"].min(), known["sd_ratio_high"].max()
-    robust = pd.Series(adjust_holm(known["brown_forsythe_p"].tolist()))
+    robust = pd.Series(adjust_holm(known["brown_forsythe_p"]))
     return [
         f"The designs differ beyond chance: {', '.join(names)}."
         if names

@@ -8,7 +8,7 @@ networks that get it wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,14 @@ from scipy import stats
 from elmlda.core.arrays import FloatArray
 from elmlda.experiments.selection import FEWEST, METHODS
 from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord, Tested
-from elmlda.reports.estimates import LEVEL, estimate_mean
+from elmlda.reports.estimates import LEVEL, NAN, Estimate, estimate_mean
 from elmlda.reports.model import Column, Table, make_table
-from elmlda.reports.subjects.compare import adjust_holm, corrected_p
+from elmlda.reports.rates import METHOD_NAMES, adjust_holm, corrected_p, pivot_percents
 from elmlda.settings import INPUT_WEIGHTS
 
-NAN = float("nan")
+ALPHA = 0.05
+SOURCES = ("networks", "images")
+"""Of chance."""
 N_BOOTSTRAPS = 10_000
 RATE_COLUMNS = [
     Column("PI-ELM, %", "pi_error_percent", ".2f", "pi_interval"),
@@ -42,18 +44,15 @@ COLUMNS = [
 
 def tabulate_shaped(records: Sequence[ShapedRecord]) -> pd.DataFrame:
     """Single networks: a row for each kind and hidden size; p corrected for the sizes of a kind."""
-    rows = []
-    for kind in INPUT_WEIGHTS:
-        of_kind = [record for record in records if record.input_weights == kind]
-        for size in sorted({record.n_hidden for record in of_kind}):
-            at_size = [record for record in of_kind if record.n_hidden == size]
-            start = {"input_weights": kind, "fanout": at_size[0].fanout, "n_hidden": size}
-            rows.append({**start, **compare_networks(*_by_method(at_size))})
+    rows = [
+        {"input_weights": kind, "fanout": some[0].fanout, "n_hidden": size, **compare_networks(some)}
+        for kind in INPUT_WEIGHTS
+        for size in sorted({record.n_hidden for record in records})
+        if (some := _select(records, input_weights=kind, n_hidden=size))
+    ]
     table = pd.DataFrame(rows)
-    p_values = table.groupby("input_weights", sort=False)["p_networks"]
-    return table.assign(
-        p_networks_holm=[p for _, found in p_values for p in adjust_holm(found.tolist())]
-    )
+    corrected = table.groupby("input_weights", sort=False)["p_networks"].transform(adjust_holm)
+    return table.assign(p_networks_holm=corrected)
 
 
 def show_table(table: pd.DataFrame, beside_paper: bool = False) -> Table:
@@ -67,82 +66,78 @@ def tabulate_best(
 ) -> pd.DataFrame:
     """The largest networks of each kind, and whole ensembles; p corrected for their number."""
     largest = max(record.n_hidden for record in records)
-    rows = []
-    for kind in INPUT_WEIGHTS:
-        found = [r for r in records if (r.input_weights, r.n_hidden) == (kind, largest)]
-        if found:
-            rows.append({"input_weights": kind, "networks": 1, **_compare(*_by_method(found))})
+    rows = [
+        {"input_weights": kind, "networks": 1, **_compare(some)}
+        for kind in INPUT_WEIGHTS
+        if (some := _select(records, input_weights=kind, n_hidden=largest))
+    ]
     whole = max((record.size for record in ensembles), default=0)
-    pi, lda = _by_method([record for record in ensembles if record.size == whole])
+    some = _select(ensembles, size=whole)
+    pi, lda = (_select(some, method=method) for method in METHODS)
     if pi and lda:
-        kinds = [records[0].input_weights for records in (lda, pi)]
-        name = kinds[0] if kinds[0] == kinds[1] else f"{kinds[0]} (PI-ELM: {kinds[1]})"
-        rows.append({"input_weights": name, "networks": whole, **_compare(pi, lda)})
+        kind, pi_kind = lda[0].input_weights, pi[0].input_weights
+        name = kind if kind == pi_kind else f"{kind} (PI-ELM: {pi_kind})"
+        rows.append({"input_weights": name, "networks": whole, **_compare(some)})
     table = pd.DataFrame(rows).assign(n_hidden=largest)
-    for source in ("networks", "images"):
-        table[f"p_{source}_holm"] = adjust_holm(table[f"p_{source}"].tolist())
+    for source in SOURCES:
+        table[f"p_{source}_holm"] = adjust_holm(table[f"p_{source}"])
     return table
 
 
 def tabulate_sizes(ensembles: Sequence[ShapedEnsembleRecord]) -> pd.DataFrame:
     """A row for each number of combined networks."""
-    rows = []
-    for size in sorted({record.size for record in ensembles}):
-        methods = _by_method([record for record in ensembles if record.size == size])
-        rows.append({"networks": size, **compare_networks(*methods)})
+    sizes = sorted({record.size for record in ensembles})
+    rows = [{"networks": n, **compare_networks(_select(ensembles, size=n))} for n in sizes]
     return pd.DataFrame(rows)
 
 
-def _by_method(records: Sequence[Any]) -> Iterator[list[Any]]:
-    return ([record for record in records if record.method == method] for method in METHODS)
+def _select(records: Iterable[Any], **fields: Any) -> list[Any]:
+    """Those whose fields have these values."""
+    return [each for each in records if all(getattr(each, name) == fields[name] for name in fields)]
 
 
-def _compare(pi: Sequence[Tested], lda: Sequence[Tested]) -> dict[str, Any]:
+def _compare(records: Sequence[Tested]) -> dict[str, Any]:
     """By networks and by images, with the settings."""
     settings = {
-        f"{method}_{name}": getattr(records[0], name) if records else NAN
-        for method, records in zip(METHODS, (pi, lda), strict=True)
+        f"{method}_{name}": next((getattr(one, name) for one in _select(records, method=method)), NAN)
+        for method in METHODS
         for name in ("weight_size", "ridge")
     }
-    return {**settings, **compare_networks(pi, lda), **compare_images(pi, lda)}
+    return {**settings, **compare_networks(records), **compare_images(records)}
 
 
-def compare_networks(pi: Sequence[Tested], lda: Sequence[Tested]) -> dict[str, Any]:
+def compare_networks(records: Sequence[Tested]) -> dict[str, Any]:
     """Mean rates, and the mean difference of repeats that both have, with intervals over networks."""
-    rates = [{each.repeat: 100 * each.errors / each.n_test for each in one} for one in (pi, lda)]
-    both = sorted(rates[0].keys() & rates[1].keys())
-    differences = np.array([rates[0][repeat] - rates[1][repeat] for repeat in both])
+    rates = pivot_percents(records, "errors", "method").reindex(columns=list(METHODS))
     row: dict[str, Any] = {}
-    for name, values in zip(METHODS, rates, strict=True):
-        mean, half = _mean_and_half(np.array(list(values.values())))
-        row |= {f"{name}_repeats": len(values), f"{name}_error_percent": mean, f"{name}_interval": half}
-    mean, half = _mean_and_half(differences)
-    p = corrected_p(differences, 0.0) if len(both) >= FEWEST else NAN
-    return {**row, "difference": mean, "difference_interval": half, "p_networks": p}
+    for method in METHODS:
+        row[f"{method}_repeats"] = rates[method].count()
+        row |= _estimate(rates[method]).columns(f"{method}_error_percent", f"{method}_interval")
+    differences = (rates["pi"] - rates["lda"]).dropna()
+    row |= _estimate(differences).columns("difference", "difference_interval")
+    p = corrected_p(differences.to_numpy()) if len(differences) >= FEWEST else NAN
+    return row | {"p_networks": p}
 
 
-def _mean_and_half(values: FloatArray) -> tuple[float, float]:
-    """Mean and half its interval, which needs three values."""
-    if not len(values):
-        return NAN, NAN
-    return float(values.mean()), estimate_mean(values).half if len(values) >= FEWEST else NAN
+def _estimate(values: pd.Series[float]) -> Estimate:
+    """The mean with its interval, which needs three values."""
+    estimate = estimate_mean(values.dropna().to_numpy())
+    return estimate if estimate.repeats >= FEWEST else Estimate(estimate.value)
 
 
-def compare_images(pi: Sequence[Tested], lda: Sequence[Tested]) -> dict[str, Any]:
+def compare_images(records: Sequence[Tested]) -> dict[str, Any]:
     """Intervals over test images, and p of the difference; NaN where the mistakes are not recorded."""
-    row: dict[str, Any] = {}
-    for method, records in zip(METHODS, (pi, lda), strict=True):
-        row |= _name_bounds(f"{method}_images", find_shares(records))
+    pi, lda = (_select(records, method=method) for method in METHODS)
     both = {record.repeat for record in pi} & {record.repeat for record in lda}
     shares = [find_shares([each for each in one if each.repeat in both]) for one in (pi, lda)]
     difference = None if shares[0] is None or shares[1] is None else shares[0] - shares[1]
-    row |= _name_bounds("difference_images", difference)
-    return {**row, "p_images": NAN if difference is None else mcnemar_p(difference)}
-
-
-def _name_bounds(name: str, values: FloatArray | None) -> dict[str, float]:
-    low, high = (NAN, NAN) if values is None else bootstrap_mean(values)
-    return {f"{name}_low": 100 * low, f"{name}_high": 100 * high}
+    row: dict[str, Any] = {}
+    for name, values in (
+        ("pi", find_shares(pi)), ("lda", find_shares(lda)), ("difference", difference),
+    ):  # fmt: skip
+        low, high = (NAN, NAN) if values is None else bootstrap_mean(values)
+        row |= {f"{name}_images_low": 100 * low, f"{name}_images_high": 100 * high}
+    return row | {"p_images": NAN if difference is None else mcnemar_p(difference)}
 
 
 def find_shares(records: Sequence[Tested]) -> FloatArray | None:
@@ -174,3 +169,78 @@ def mcnemar_p(differences: FloatArray) -> float:
     """
     square = float((differences**2).sum())
     return float(2 * stats.norm.sf(abs(differences.sum()) / math.sqrt(square))) if square else 1.0
+
+
+def describe_findings(best: pd.DataFrame) -> list[str]:
+    """The best rate, and whether LDA-ELM beats PI-ELM, in sentences; `best` is `tabulate_best`'s."""
+    known = best.dropna(subset=["difference"])
+    rows = known.to_dict("records")
+    if not rows:
+        return ["No kind of input weights has networks of both methods yet."]
+    top = min(rows, key=lambda row: min(row["pi_error_percent"], row["lda_error_percent"]))
+    sentences = [f"{name_classifier(top)}: {_describe_rates(top)}.", f"There {_judge(top)}."]
+    single = [row for row in rows if row["networks"] == 1]
+    listed = ", ".join(f"{_describe_difference(row)} ({row['input_weights']})" for row in single)
+    sentences.append(f"For single networks PI − LDA is {listed} points.")
+    return [*sentences, _count_wins(known)]
+
+
+def _count_wins(best: pd.DataFrame) -> str:
+    """In how many comparisons which method is better, and in how many beyond chance."""
+    sentences = []
+    for method, is_better in (("LDA-ELM", best["difference"] > 0), ("PI-ELM", best["difference"] < 0)):
+        networks, images = (
+            (is_better & (best[f"p_{source}_holm"] < ALPHA)).sum() for source in SOURCES
+        )
+        sentences.append(
+            f"{method} is better in {is_better.sum()}, beyond the chance of networks in {networks} and "
+            f"of test images in {images}"
+        )
+    return f"Of {len(best)} comparisons {'; '.join(sentences)} (Holm's correction, p < {ALPHA})."
+
+
+def name_classifier(row: Mapping[Any, Any]) -> str:
+    """As in: Ensembles of 10 networks with constrained input weights."""
+    what = "Single networks" if row["networks"] == 1 else f"Ensembles of {row['networks']} networks"
+    return f"{what} of {row['n_hidden']:,} hidden units with {row['input_weights']} input weights"
+
+
+def _describe_rates(row: Mapping[Any, Any]) -> str:
+    """Rates with both intervals."""
+    parts = [
+        f"{METHOD_NAMES[method]} {row[f'{method}_error_percent']:.2f} %"
+        + _name_half(row[f"{method}_interval"], ".2f")
+        + name_images(row, method, ".2f")
+        for method in ("lda", "pi")
+    ]
+    return " and ".join(parts)
+
+
+def _name_half(half: float, form: str) -> str:
+    return "" if pd.isna(half) else f" ± {half:{form}}"
+
+
+def name_images(row: Mapping[Any, Any], name: str, form: str) -> str:
+    """The interval over test images in brackets; empty if it is not known."""
+    bounds = [row[f"{name}_images_{end}"] for end in ("low", "high")]
+    if pd.isna(bounds[0]):
+        return ""
+    low, high = (format(bound, form).replace("-", "−") for bound in bounds)
+    return f" ({low} to {high} over images)"
+
+
+def _describe_difference(row: Mapping[Any, Any]) -> str:
+    half = _name_half(row["difference_interval"], ".3f")
+    return f"{row['difference']:+.3f}".replace("-", "−") + half
+
+
+def _judge(row: Mapping[Any, Any]) -> str:
+    """Whether the methods differ, by networks and by images."""
+    images = name_images(row, "difference", "+.3f")
+    text = f"PI − LDA is {_describe_difference(row)} points{images}"
+    p_values = {source: row[f"p_{source}_holm"] for source in SOURCES}
+    if all(map(pd.isna, p_values.values())):
+        return f"{text}, from too few repeats to judge"
+    beyond = [source for source, p in p_values.items() if p < ALPHA]
+    over = " and ".join(f"over {source}" for source in beyond)
+    return f"{text}, beyond chance {over}" if beyond else f"{text}, not beyond chance"
