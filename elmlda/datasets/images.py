@@ -1,16 +1,25 @@
-"""Image files: six formats, read as grey levels without trusting what is in them."""
+"""A digit from an image file, in MNIST's form; the file is not trusted.
+
+MNIST's digits are light on dark, scaled with their proportions kept so that they fit a box of 20 × 20,
+and placed with their centre of mass at pixel (14, 14) of 28 × 28. A network trained on such images is
+of use for others only if they are brought to the same form.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
 
 from elmlda.core.arrays import FloatArray
 from elmlda.datasets.content import open_input
-from elmlda.datasets.drawings import Digit, normalise_digit
+from elmlda.datasets.ink import Strokes, find_digit
 from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
@@ -22,6 +31,28 @@ MOST_PIXELS = 64_000_000
 """More than a camera has: a small file can hold an image of one colour that fills the memory."""
 FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP")
 """Others, by whatever name, could have Pillow run another program (EPS) or take long."""
+BOX_SHARE = 20 / 28
+"""Of the image's sides: the box that a digit fits."""
+THINNEST = 0.08
+"""Strokes thinner than this share of the box would fade away in it: MNIST's have some 0.1 to 0.2."""
+VIEWS = (
+    (0, 0, 1, 0),
+    *((down, right, 1, 0) for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1))),
+    *((0, 0, scale, 0) for scale in (0.88, 1.12)),
+    *((0, 0, 1, slant) for slant in (-0.18, 0.18)),
+)
+"""How a digit is moved down and right, in pixels, made larger, and slanted to the right (tangent)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Digit:
+    """A digit that was found in a picture."""
+
+    image: NDArray[np.uint8]
+    """In the form of the training data."""
+    grey: FloatArray
+    """The picture that it was found in, 0 to 255."""
+    touches_border: bool = False
 
 
 def read_digit(path: Path, shape: tuple[int, int], as_is: bool = False) -> Digit:
@@ -88,3 +119,59 @@ def _as_grey(image: Image) -> FloatArray:
     total = opacity.sum()
     is_dark = total == 0 or (grey * opacity).sum() / total < 128
     return np.asarray(grey * opacity + (255 if is_dark else 0) * (1 - opacity))
+
+
+def normalise_digit(grey: FloatArray, shape: tuple[int, int] = (28, 28)) -> Digit:
+    """Bring the digit in a grey image to MNIST's form; ValueError if there is none, or two."""
+    strokes = find_digit(grey)
+    box = max(1, math.floor(BOX_SHARE * min(shape) + 1e-9))
+    return Digit(_place(_fit(_thicken(strokes, box), box), shape), grey, strokes.touches_border)
+
+
+def vary_digit(image: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """The digit as it might as well have been brought to its form: n_views × rows × columns.
+
+    A network is sure of what it sees, and answers otherwise for a digit that lies a pixel farther
+    to the right. The mean of its posteriors over such views is as often right and seldom sure of what
+    is wrong.
+    """
+    middle = (np.array(image.shape) - 1) / 2
+    views = []
+    for down, right, scale, slant in VIEWS:
+        matrix = np.array([[1, 0], [slant, 1]]) / scale
+        offset = middle - matrix @ middle - (down, right)
+        views.append(ndimage.affine_transform(image.astype(np.float64), matrix, offset, order=1))
+    return np.stack(views)
+
+
+def _thicken(strokes: Strokes, box: int) -> FloatArray:
+    """The digit's ink with its soft edges; a fine pen's is thickened so that it is seen in the box."""
+    around = ndimage.binary_dilation(strokes.mask, np.ones((3, 3), bool), iterations=2)
+    ink = strokes.ink * around
+    missing = math.ceil((THINNEST * strokes.size - strokes.thickness) / 2)
+    if missing > 0 and strokes.size > box:
+        ink = ndimage.grey_dilation(np.pad(ink, missing), size=(2 * missing + 1,) * 2)
+    return np.asarray(ink)
+
+
+def _fit(ink: FloatArray, box: int) -> FloatArray:
+    """Crop, and scale with the proportions kept so that the longer side is the box's."""
+    from PIL import Image
+
+    rows, columns = (np.flatnonzero((ink > 0.1).any(axis=axis)) for axis in (1, 0))
+    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    height, width = (max(1, round(box / max(ink.shape) * side)) for side in ink.shape)
+    picture = Image.fromarray(ink.astype(np.float32))
+    fitted = np.asarray(picture.resize((width, height), Image.Resampling.BICUBIC), np.float64)
+    return np.asarray(np.clip(fitted / fitted.max(), 0, 1))
+
+
+def _place(ink: FloatArray, shape: tuple[int, int]) -> NDArray[np.uint8]:
+    """Put the ink with its centre of mass in the middle, cut off where that is beyond the sides."""
+    weights = ink / ink.sum()
+    centre = [float((index * weights).sum()) for index in np.indices(ink.shape)]
+    # A window of the ink with a whole image's margin on each side.
+    starts = (side - round(side / 2 - middle) for side, middle in zip(shape, centre, strict=True))
+    window = tuple(slice(start, start + side) for start, side in zip(starts, shape, strict=True))
+    padded = np.pad(ink, [(side, side) for side in shape])
+    return np.rint(255 * padded[window]).astype(np.uint8)

@@ -20,7 +20,7 @@ from elmlda.datasets.words import format_shape
 from elmlda.errors import ElmldaError
 
 if TYPE_CHECKING:
-    from elmlda.datasets.drawings import Digit
+    from elmlda.datasets.images import Digit
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 TABLES = (".csv", ".tsv", ".txt")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from elmlda.core.arrays import FloatArray
 from elmlda.datasets.csv_file import CsvFile
-from elmlda.datasets.drawings import Digit, vary_digit
+from elmlda.datasets.images import Digit, vary_digit
 from elmlda.datasets.samples import Reading, is_image, read_drawing, read_samples
 from elmlda.errors import ElmldaError, ElmldaValueError
 from elmlda.networks.model import Model

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFilter
 
-from elmlda.datasets.drawings import normalise_digit
-from elmlda.datasets.images import read_digit
+from elmlda.datasets.images import normalise_digit, read_digit
 from elmlda.errors import ElmldaError
 from elmlda.networks.model import Recipe, fit_network
 from elmlda.settings import NetworkSettings

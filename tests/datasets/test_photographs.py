@@ -7,7 +7,7 @@ import pytest
 from drawn_digits import ROUND as ROUND_HAND
 from drawn_digits import SIDE, STYLES, draw_strokes, draw_style, photograph
 
-from elmlda.datasets.drawings import normalise_digit, vary_digit
+from elmlda.datasets.images import normalise_digit, vary_digit
 from elmlda.networks.model import Model, Recipe, fit_network
 from elmlda.settings import NetworkSettings
 
