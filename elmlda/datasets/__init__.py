@@ -11,7 +11,7 @@ from elmlda.datasets.catalogue import (
 from elmlda.datasets.dataset import Dataset, FileCheck, Split, Table
 from elmlda.datasets.folds import draw_stratified_folds, require_two_of_each, split_table
 from elmlda.datasets.idx import read_idx
-from elmlda.datasets.info import DatasetInfo
+from elmlda.datasets.known_sets import DatasetInfo
 
 __all__ = [
     "Dataset",

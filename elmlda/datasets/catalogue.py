@@ -3,61 +3,24 @@
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from elmlda.datasets.content import explain_reading
-from elmlda.datasets.csv_file import is_csv
-from elmlda.datasets.csv_table import load_csv
+from elmlda.datasets.csv_file import is_csv, load_csv
 from elmlda.datasets.dataset import Dataset, FileCheck, Table
-from elmlda.datasets.download import ProgressBar, RemoteFile
+from elmlda.datasets.download import ProgressBar
 from elmlda.datasets.folds import split_table
-from elmlda.datasets.idx_folder import load_idx_folder, verify_idx_folder
-from elmlda.datasets.info import DatasetInfo
+from elmlda.datasets.idx import load_idx_folder, verify_idx_folder
+from elmlda.datasets.known_sets import DatasetInfo, EmbeddedIdxSet, KnownSet, RemoteSet, TextSet
 from elmlda.datasets.npz_file import load_npz
-from elmlda.datasets.remote_sets import RemoteSet, name_file
-from elmlda.datasets.text_sets import TextSet
 from elmlda.errors import ElmldaError
 
 DEFAULT_NAME = "mnist"
 
 PathLike = str | os.PathLike[str]
-
-
-class Entry(Protocol):
-    """A data set of the catalogue."""
-
-    @property
-    def info(self) -> DatasetInfo:
-        """What is known of it without loading it."""
-
-    @property
-    def content_sha256(self) -> Mapping[str, str]:
-        """File or part -> SHA-256 of its content after decompression, where that is known."""
-
-    def load(self) -> Dataset | Table:
-        """Read it and compare it with its checksums."""
-
-    def verify(self) -> list[FileCheck]:
-        """Check each of its files, going on after a broken one."""
-
-
-@dataclass(frozen=True)
-class EmbeddedIdxSet:
-    """Four IDX files that come with the package."""
-
-    info: DatasetInfo
-    content_sha256: Mapping[str, str]
-
-    def load(self) -> Dataset:
-        """Read the files and compare them with their checksums."""
-        return load_idx_folder(self.info.where, self.info.name, self.content_sha256)
-
-    def verify(self) -> list[FileCheck]:
-        """Check each file, going on after a broken one."""
-        return verify_idx_folder(self.info.where, self.content_sha256)
 
 
 def load_dataset(
@@ -110,23 +73,26 @@ def load_source(
             **{setting: None},
         )
     if path is None:
-        return _find_entry(name).load()
-    if is_csv(path):
-        return load_csv(path, label, drop)
-    if path.name.endswith(".npz"):
-        return load_npz(path)
+        return _find_known(name).load()
+    if _is_file(path):
+        return _load_file(path, label, drop)
     name = name if data_dir is not None else None
-    return _name_known(load_idx_folder(path, name), name)
+    dataset = load_idx_folder(path, name)
+    for known in CATALOGUE.values():
+        if dataset.checksums == known.content_sha256:  # a copy of one of the catalogue's
+            about = known.info
+            return replace(dataset, name=dataset.name if name else about.name, classes=about.classes)
+    return dataset
 
 
 def list_datasets() -> list[DatasetInfo]:
     """Describe every data set of the catalogue, without loading any."""
-    return [entry.info for entry in CATALOGUE.values()]
+    return [known.info for known in CATALOGUE.values()]
 
 
 def find_info(name: str) -> DatasetInfo | None:
     """Describe a data set of the catalogue; None for a file or folder of the user's own."""
-    return None if _find_file(name, None) else _find_entry(name).info
+    return None if _find_file(name, None) else _find_known(name).info
 
 
 def verify_dataset(
@@ -143,21 +109,21 @@ def verify_dataset(
     """
     path = _find_file(name, data_dir)
     if path is None:
-        return _find_entry(name).verify()
-    if is_csv(path) or path.name.endswith(".npz"):
-        return _verify_file(path, label, drop)
-    entry = CATALOGUE.get(name or "")
-    return verify_idx_folder(path, entry.content_sha256 if entry else {})
+        return _find_known(name).verify()
+    if _is_file(path):
+        return [_verify_file(path, label, drop)]
+    known = CATALOGUE.get(name or "")
+    return verify_idx_folder(path, known.content_sha256 if known else {})
 
 
 def fetch_dataset(
     name: str, source: PathLike | None = None, progress: ProgressBar | None = None
 ) -> list[str]:
     """Bring a data set here that is not part of the package; see `RemoteSet.fetch`."""
-    entry = _find_entry(name)
-    if not isinstance(entry, RemoteSet):
+    known = _find_known(name)
+    if not isinstance(known, RemoteSet):
         raise ElmldaError(f"{name} is part of elmlda: there is nothing to fetch.")
-    return entry.fetch(Path(source) if source is not None else None, progress)
+    return known.fetch(Path(source) if source is not None else None, progress)
 
 
 def _find_file(name: str | None, data_dir: PathLike | None) -> Path | None:
@@ -168,8 +134,7 @@ def _find_file(name: str | None, data_dir: PathLike | None) -> Path | None:
         return None
     with explain_reading(name):
         path = Path(name).expanduser()
-        is_file = path.name.endswith(".npz") or is_csv(path)
-        if is_file or path.is_dir():
+        if _is_file(path) or path.is_dir():
             return path
         if path.exists() or os.sep in name:
             found = "" if path.exists() else ": no such file or folder"
@@ -179,7 +144,7 @@ def _find_file(name: str | None, data_dir: PathLike | None) -> Path | None:
     return None
 
 
-def _find_entry(name: str | None) -> Entry:
+def _find_known(name: str | None) -> KnownSet:
     name = DEFAULT_NAME if name is None else name
     if name not in CATALOGUE:
         close = difflib.get_close_matches(name.lower(), CATALOGUE, n=1)
@@ -188,48 +153,43 @@ def _find_entry(name: str | None) -> Entry:
     return CATALOGUE[name]
 
 
-def _name_known(dataset: Dataset, name: str | None) -> Dataset:
-    """Give a copy of one of the catalogue's sets its name, unless it has one, and its classes."""
-    for entry in CATALOGUE.values():
-        if dataset.checksums == entry.content_sha256:
-            return replace(
-                dataset, name=dataset.name if name else entry.info.name, classes=entry.info.classes
-            )
-    return dataset
+def _is_file(path: Path) -> bool:
+    return path.name.endswith(".npz") or is_csv(path)
 
 
-def _verify_file(path: Path, label: str | None, drop: Sequence[str]) -> list[FileCheck]:
+def _load_file(path: Path, label: str | None, drop: Sequence[str]) -> Dataset | Table:
+    return load_csv(path, label, drop) if is_csv(path) else load_npz(path)
+
+
+def _verify_file(path: Path, label: str | None, drop: Sequence[str]) -> FileCheck:
     try:
-        source = load_csv(path, label, drop) if is_csv(path) else load_npz(path)
+        source = _load_file(path, label, drop)
     except ElmldaError as error:
         if error.settings:  # the file may be sound: a setting is missing
             raise
-        return [FileCheck(path.name, path, False, str(error))]
+        return FileCheck(path.name, path, False, str(error))
     splits = [source.samples] if isinstance(source, Table) else [source.train, source.test]
     counts = " + ".join(f"{len(split.labels):,}" for split in splits)
     message = f"{counts} × {source.n_inputs}, {source.n_classes} classes"
-    return [FileCheck(path.name, path, True, message)]
+    return FileCheck(path.name, path, True, message)
 
 
-def _read_catalogue() -> dict[str, Entry]:
-    with (HERE / "sets.toml").open("rb") as file:
-        return {name: _make_entry(name, about) for name, about in tomllib.load(file).items()}
-
-
-def _make_entry(name: str, about: dict[str, Any]) -> Entry:
+def _make_known(name: str, about: dict[str, Any]) -> KnownSet:
     """The set that a table of sets.toml describes."""
-    known: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in about.items()
-    }
-    files, mirrors = known.pop("files"), known.pop("mirrors", None)
-    form, largest = known.pop("form", None), known.pop("largest", 1)
-    info = DatasetInfo(name=name, where=HERE / name, **known)
+    about = {key: tuple(value) if isinstance(value, list) else value for key, value in about.items()}
+    files, mirrors = about.pop("files"), about.pop("mirrors", None)
+    form, largest = about.pop("form", None), about.pop("largest", 1)
+    info = DatasetInfo(name=name, where=HERE / name, **about)
     if mirrors:
-        parts = {part: RemoteFile(name_file(part), *sha256) for part, sha256 in files.items()}
-        return RemoteSet(info, mirrors, parts)
+        packed = {part: sha256[0] for part, sha256 in files.items()}
+        content = {part: sha256[1] for part, sha256 in files.items() if len(sha256) > 1}
+        return RemoteSet(info, mirrors, packed, content)
     return TextSet(info, files, form, 1 / largest) if form else EmbeddedIdxSet(info, files)
 
 
 HERE = Path(__file__).parent
-CATALOGUE = _read_catalogue()
+CATALOGUE = {
+    name: _make_known(name, about)
+    for name, about in tomllib.loads((HERE / "sets.toml").read_text("utf-8")).items()
+}
 MNIST_SHA256 = CATALOGUE["mnist"].content_sha256

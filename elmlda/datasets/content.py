@@ -5,11 +5,12 @@ import hashlib
 import io
 import os
 import stat
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
@@ -20,6 +21,8 @@ MAX_GZIP_EXPANSION = 1032
 # Bounds what zlib hands over at once.
 STEP_BYTES = 1 << 20
 CUT_OFF = "the file is cut off"
+TEMPORARY = ".elmlda-"
+"""Prefix of temporary files."""
 
 
 class HashedStream:
@@ -38,10 +41,7 @@ class HashedStream:
     def fill(self, buffer: memoryview) -> int:
         """Read until the buffer is full or the stream ends; return the number of bytes read."""
         n_filled = 0
-        while n_filled < len(buffer):
-            n_new = self._read_into(buffer[n_filled : n_filled + STEP_BYTES])
-            if n_new == 0:
-                break
+        while n_new := self._read_into(buffer[n_filled : n_filled + STEP_BYTES]):  # 0 if it is full
             self._hash.update(buffer[n_filled : n_filled + n_new])
             n_filled += n_new
             self.n_read += n_new
@@ -115,21 +115,40 @@ def open_input(path: Path, expected: str) -> Iterator[io.BufferedReader]:
     Folders, pipes and devices are refused, never waited for. Whatever the system has against the
     path, or against reading it, is an error of one line that names it.
     """
-    with explain_reading(path):
+
+    def open_regular(name: str, flags: int) -> int:
         # Without O_NONBLOCK a pipe would wait for someone to write into it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            _require_regular(path, os.fstat(descriptor).st_mode, expected)
-        except BaseException:
+        descriptor = os.open(name, flags | os.O_NONBLOCK)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
             os.close(descriptor)
-            raise
-    with explain_system(path), os.fdopen(descriptor, "rb") as file:
+            kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
+            raise ElmldaError(f"{path}: {kind}, expected {expected}.")
+        return descriptor
+
+    with explain_reading(path):
+        opened = open(path, "rb", opener=open_regular)  # noqa: SIM115
+    with _explain_system(path), opened as file:
         yield file
 
 
 @contextmanager
-def explain_system(path: object) -> Iterator[None]:
-    """Turn the system's refusal to read a file or folder into an error that names it."""
+def explain_reading(path: object) -> Iterator[None]:
+    """Turn the system's refusal to read a file or folder into an error that names it.
+
+    The path may also be none at all: one with NUL characters, or of a home that is not there.
+    """
+    try:
+        with _explain_system(path):
+            yield
+    except (ValueError, RuntimeError) as error:
+        if isinstance(error, ElmldaError):
+            raise
+        raise ElmldaError(f"{path}: not a path: {error}.") from error
+
+
+@contextmanager
+def _explain_system(path: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -137,22 +156,19 @@ def explain_system(path: object) -> Iterator[None]:
 
 
 @contextmanager
-def explain_reading(path: object) -> Iterator[None]:
-    """The same where a path is used for the first time: it may also be none at all."""
+def open_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to write that is there whole, on disk, or not at all."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
     try:
-        with explain_system(path):
-            yield
-    except (ValueError, RuntimeError) as error:  # NUL or unknown characters; a home that is not there
-        if isinstance(error, ElmldaError):
-            raise
-        raise ElmldaError(f"{path}: not a path: {error}.") from error
-
-
-def _require_regular(path: Path, mode: int, expected: str) -> None:
-    if stat.S_ISDIR(mode):
-        raise ElmldaError(f"{path}: a folder, expected {expected}.")
-    if not stat.S_ISREG(mode):
-        raise ElmldaError(f"{path}: a pipe or device, expected {expected}.")
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)  # noqa: PTH101
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def require_memory(where: object, n_bytes: int, what: str = "") -> None:

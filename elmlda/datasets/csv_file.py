@@ -1,4 +1,4 @@
-"""The columns of the user's own CSV file: numbers or text."""
+"""The user's own CSV file: columns of numbers and categories, one of them the class."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import csv
 import difflib
 import io
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.datasets.content import open_content
+from elmlda.datasets.content import open_content, require_memory
+from elmlda.datasets.dataset import Split, Table
 from elmlda.datasets.labels import index_classes
-from elmlda.datasets.words import join_words, quote_name
+from elmlda.datasets.words import as_text, join_words, quote_name
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
 
@@ -38,33 +38,131 @@ def is_csv(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
 
 
-@dataclass(frozen=True)
+def load_csv(path: Path, label: str | None, drop: Sequence[str] = ()) -> Table:
+    """Read a CSV file with column names in its first line.
+
+    Parameters
+    ----------
+    path : Path
+        Text in UTF-8, raw or gzip, with commas, semicolons or tabs.
+    label : str
+        The column that has the class, of any kind: numbers or strings.
+    drop : sequence of str
+        Columns that are no inputs, by name or by number from 1.
+
+    Returns
+    -------
+    Table
+        Columns of numbers are inputs. A column with anything else becomes an input for each of its
+        different values, named as in `sex=F`: 1 where the sample has that value, else 0.
+
+    Raises
+    ------
+    ElmldaError
+        If it is no such file, a value is missing or not finite, or there is a single class.
+    """
+    file = CsvFile(path)
+    label_column, kept = file.find_label(label), file.keep_columns(drop)
+    if label_column not in kept:
+        file.fail(f"'{label}' has the class and can't be dropped.")
+    texts, numbers = file.read_columns(kept, {label_column})
+    if not numbers and len(texts) == 1:
+        file.fail(f"no column but '{label}', expected inputs beside it.")
+    classes, labels = index_classes(texts.pop(label_column))
+    if len(classes) < 2:
+        file.fail(f"'{label}' is {join_words(classes)} in every line, expected two or more.")
+    categories = {column: file.find_categories(column, values) for column, values in texts.items()}
+    features = [
+        Feature(column, value)
+        for column in kept
+        if column != label_column
+        for value in (categories[column][0] if column in categories else (None,))
+    ]
+    names = [
+        file.names[column] if value is None else f"{file.names[column]}={value}"
+        for column, value in features
+    ]
+    find_features(path, names, file.names)  # refuses names that would be ambiguous in a model
+    what = f" for {len(names):,} inputs of {len(labels):,} samples, one for each category"
+    require_memory(path, 8 * len(labels) * len(names), what)
+    inputs = np.empty((len(labels), len(features)))
+    for i, (column, value) in enumerate(features):
+        if value is None:
+            inputs[:, i] = numbers.pop(column)  # which frees it
+        else:
+            known, indices = categories[column]
+            inputs[:, i] = indices == known.index(value)
+    file_name = as_text(path.name).removesuffix(".gz")
+    return Table(
+        name=file_name[:-4] if file_name.endswith(SUFFIXES) else file_name,
+        samples=Split(inputs, labels),
+        classes=classes,
+        checksums={file_name: file.sha256},
+        feature_names=tuple(names),
+        is_standardised=True,
+        preparation={"label": str(label), **({"drop": ", ".join(drop)} if drop else {})},
+    )
+
+
+class Feature(NamedTuple):
+    """Where an input comes from: a column of numbers, or one value of a column of categories."""
+
+    column: int
+    value: str | None
+
+
+def find_features(path: Path, names: Sequence[str], columns: Sequence[str]) -> list[Feature]:
+    """Where the inputs of these names come from in a file with these columns.
+
+    Raises
+    ------
+    ElmldaError
+        If a name has no column, or could mean two inputs: `a=x` a column, and a value of the column
+        `a`.
+    """
+    place = {name: i for i, name in enumerate(columns)}
+    found = []
+    for name in names:
+        cuts = [i for i, letter in enumerate(name) if letter == "="]
+        parts = [(name, None), *((name[:i], name[i + 1 :]) for i in cuts)]
+        possible = [Feature(place[column], value) for column, value in parts if column in place]
+        if not possible:
+            raise ElmldaError(
+                f"{path}: no column {quote_name(name)}, which the model was trained with."
+            )
+        if len(possible) > 1:
+            meanings = " or ".join(
+                f"{'' if value is None else f'{quote_name(value)} in '}the column "
+                f"{quote_name(columns[i])}"
+                for i, value in possible
+            )
+            raise ElmldaError(
+                f"{path}: the input {quote_name(name)} could be {meanings}. Rename a column."
+            )
+        found += possible
+    return found
+
+
 class CsvFile:
-    """The text of a CSV file, and what its columns are called."""
+    """The text of a CSV file, and what its columns are called.
 
-    path: Path
-    text: str
-    sha256: str
-    """Of the content after decompression."""
-    delimiter: str
-    names: tuple[str, ...] = ()
-    """Of the columns; their numbers from 1 if the first line has samples already."""
-    has_names: bool = True
+    Without names in its first line it is refused, unless it needs none.
+    """
 
-    @classmethod
-    def open(cls, path: Path, needs_names: bool = True) -> CsvFile:
-        """Read the file; without names in its first line it is refused, unless it needs none."""
-        text, sha256 = _read_text(path)
-        file = cls(path, text, sha256, _find_delimiter(path, text))
-        _, first = next(file._lines(), (0, []))
+    def __init__(self, path: Path, needs_names: bool = True) -> None:
+        self.path = path
+        self._text, self.sha256 = self._read_text()
+        self._delimiter = self._find_delimiter()
+        _, first = next(self._lines(), (0, []))
         if not any(first):
-            file.fail("no first line, expected the columns' names.")
-        if not needs_names and all(_is_number(name or "0") for name in first):
-            file._require_no_numbering(first)
-            numbers = tuple(map(str, range(1, len(first) + 1)))
-            return cls(path, text, sha256, file.delimiter, numbers, has_names=False)
-        file._require_names(first)
-        return cls(path, text, sha256, file.delimiter, tuple(first))
+            self.fail("no first line, expected the columns' names.")
+        self.has_names = needs_names or not all(_is_number(name or "0") for name in first)
+        if self.has_names:
+            self._require_names(first)
+            self.names = tuple(first)
+        else:
+            self._require_no_numbering(first)
+            self.names = tuple(map(str, range(1, len(first) + 1)))
 
     def fail(self, what: str, line: int | None = None) -> NoReturn:
         """Raise an error that names the file."""
@@ -102,25 +200,25 @@ class CsvFile:
     ) -> tuple[dict[int, list[str]], dict[int, FloatArray]]:
         """Columns of text, all that are wanted so and those with a word, and columns of numbers."""
         parts: dict[int, list[FloatArray]] = {i: [] for i in wanted if i not in as_text}
+        n_samples = 0
         for lines, columns in self._blocks():
+            n_samples += len(lines)
             for i in list(parts):
                 values = self._parse_numbers(i, lines, columns[i])
                 if values is None:
                     del parts[i]
                 else:
                     parts[i].append(values)
+        if not n_samples:
+            self.fail("no lines below the first, expected samples.")
         # Column by column, so that no more than one is held twice.
-        numbers = {i: np.concatenate(parts.pop(i)) for i in list(parts) if parts[i]}
+        numbers = {i: np.concatenate(parts.pop(i)) for i in list(parts)}
         texts: dict[int, list[str]] = {i: [] for i in wanted if i not in numbers}
-        n_samples = 0
         # Once more, since only now it is known which columns have text somewhere.
         for lines, columns in self._blocks():
-            n_samples += len(lines)
             for i, column in texts.items():
                 self._require_no_missing(i, lines, columns[i])
                 column += columns[i]
-        if not n_samples:
-            self.fail("no lines below the first, expected samples.")
         return texts, numbers
 
     def find_categories(self, column: int, values: list[str]) -> tuple[tuple[str, ...], IntArray]:
@@ -186,21 +284,20 @@ class CsvFile:
 
     def _blocks(self) -> Iterator[tuple[tuple[int, ...], list[tuple[str, ...]]]]:
         """Line numbers and columns of some samples at a time."""
-        lines = self._lines()
+        n_columns, lines = len(self.names), self._lines()
         if self.has_names:
             next(lines)
         while block := list(islice(lines, ROWS_AT_A_TIME)):
             for line, cells in block:
-                if len(cells) != len(self.names):
-                    expected = f"expected {len(self.names)} as in the first line."
-                    self.fail(f"{len(cells)} values, {expected}", line)
+                if len(cells) != n_columns:
+                    self.fail(f"{len(cells)} values, expected {n_columns} as in the first line.", line)
             numbers, rows = zip(*block, strict=True)
             yield numbers, list(zip(*rows, strict=True))
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """Each line that is not empty, with the number of the line that it ends in."""
-        stream = io.StringIO(self.text, newline="")
-        reader = csv.reader(stream, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        stream = io.StringIO(self._text, newline="")
+        reader = csv.reader(stream, delimiter=self._delimiter, skipinitialspace=True, strict=True)
         try:
             for cells in reader:
                 if cells:
@@ -208,31 +305,27 @@ class CsvFile:
         except csv.Error as error:
             self.fail(f"not a CSV file: {error}.", reader.line_num)
 
+    def _read_text(self) -> tuple[str, str]:
+        """The text and its SHA-256."""
+        memory = available_memory()
+        with open_content(self.path, "a CSV file") as content:
+            raw = content.read_all(None if memory is None else memory // BYTES_PER_BYTE)
+        try:
+            return raw.decode("utf-8-sig"), content.sha256
+        except UnicodeDecodeError as error:
+            self.fail(
+                "not text in UTF-8, expected a CSV file. If it is in Latin-1, run "
+                "iconv -f latin1 -t utf-8 on it first.",
+                raw.count(b"\n", 0, error.start) + 1,
+            )
 
-def _read_text(path: Path) -> tuple[str, str]:
-    """A file's text and SHA-256."""
-    memory = available_memory()
-    with open_content(path, "a CSV file") as content:
-        raw = content.read_all(None if memory is None else memory // BYTES_PER_BYTE)
-    try:
-        return raw.decode("utf-8-sig"), content.sha256
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ElmldaError(
-            f"{path}, line {line}: not text in UTF-8, expected a CSV file. If it is in Latin-1, run "
-            "iconv -f latin1 -t utf-8 on it first."
-        ) from None
-
-
-def _find_delimiter(path: Path, text: str) -> str:
-    end = text.find("\n")
-    counts = {each: text.count(each, 0, None if end < 0 else end) for each in DELIMITERS}
-    delimiter = max(counts, key=lambda each: counts[each])
-    if counts[delimiter] >= MAX_COLUMNS:
-        raise ElmldaError(
-            f"{path}: {counts[delimiter] + 1:,} columns, expected at most {MAX_COLUMNS:,}."
-        )
-    return delimiter
+    def _find_delimiter(self) -> str:
+        end = self._text.find("\n")
+        counts = {each: self._text.count(each, 0, None if end < 0 else end) for each in DELIMITERS}
+        delimiter = max(counts, key=lambda each: counts[each])
+        if counts[delimiter] >= MAX_COLUMNS:
+            self.fail(f"{counts[delimiter] + 1:,} columns, expected at most {MAX_COLUMNS:,}.")
+        return delimiter
 
 
 def _is_number(text: str) -> bool:

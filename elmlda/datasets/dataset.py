@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,43 +44,50 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Samples that nobody has divided into a training and a test part, inputs as they are stored."""
+class _Described:
+    """What samples mean, divided or not."""
 
     name: str
-    samples: Split
+    _: KW_ONLY
     classes: tuple[str, ...]
     """The label of each class index."""
-    is_standardised: bool
-    """Whether `divide` standardises the inputs."""
-    checksums: dict[str, str]
+    checksums: dict[str, str] = field(default_factory=dict)
     """Logical file name -> SHA-256 of the content after decompression."""
     input_scale: float = 1.0
-    """As in `Dataset`, where inputs are not standardised."""
+    """Inputs are multiplied by this before the hidden layer, unless they are standardised: 1/255 for
+    bytes unless their largest is known to be another, else 1."""
     feature_names: tuple[str, ...] | None = None
     image_shape: tuple[int, int] | None = None
     """Rows and columns of one sample, where samples are images."""
+    is_standardised: bool = False
+    """Whether inputs have mean 0 and variance 1 in the training part; a table's once it is divided."""
     preparation: dict[str, str] = field(default_factory=dict)
-    """Choices that made the samples from the files, such as the label's column."""
+    """Choices that made it from its files, such as the label's column, for a run's manifest."""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    def _describe(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(_Described)}
+
+
+@dataclass(frozen=True, eq=False)
+class Table(_Described):
+    """Samples that nobody has divided into a training and a test part, inputs as they are stored."""
+
+    samples: Split
 
     @property
     def n_samples(self) -> int:
-        """Number of samples."""
         return len(self.samples.labels)
 
     @property
     def n_inputs(self) -> int:
-        """Number of inputs of one sample."""
         return int(self.samples.inputs.shape[1])
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
-
-    @property
     def nbytes(self) -> int:
-        """Memory of the samples."""
         return self.samples.nbytes
 
     @property
@@ -93,49 +100,30 @@ class Table:
 
         Inputs are standardised, if they are to be, by the training rows alone. The preparation has a
         checksum of the rows, so that a run goes on only with the same ones. A class without a sample
-        in the training part is refused.
+        in the training part is refused: LDA could not have its mean.
         """
         train, test = self.samples.take(train_rows), self.samples.take(test_rows)
-        require_every_class(self.name, train.labels, self.classes)
-        dataset = Dataset(
-            name=self.name,
-            train=train,
-            test=test,
-            classes=self.classes,
-            image_shape=self.image_shape,
-            input_scale=self.input_scale,
-            checksums=self.checksums,
-            feature_names=self.feature_names,
-            has_own_split=False,
-            preparation={**self.preparation, "rows": _hash_rows(train_rows, test_rows)},
-        )
+        counts = train.count_classes(self.n_classes)
+        if missing := [name for name, count in zip(self.classes, counts, strict=True) if not count]:
+            raise ElmldaError(
+                f"{self.name}: no sample of class {join_words(missing, 'or')} in the training part, "
+                "expected one or more."
+            )
+        preparation = {**self.preparation, "rows": _hash_rows(train_rows, test_rows)}
+        about = {**self._describe(), "preparation": preparation}
+        dataset = Dataset(train=train, test=test, has_own_split=False, **about)
         return dataset.standardise(in_place=True) if self.is_standardised else dataset
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(_Described):
     """A training part, a test part, and what they mean: ready for a network."""
 
-    name: str
     train: Split
     test: Split
-    classes: tuple[str, ...]
-    """The label of each class index."""
-    image_shape: tuple[int, int] | None
-    """Rows and columns of one sample, where samples are images."""
-    input_scale: float
-    """Inputs are multiplied by this before the hidden layer: 1/255 for bytes unless their largest is
-    known to be another, else 1."""
-    checksums: dict[str, str]
-    """Logical file name -> SHA-256 of the content after decompression."""
-    feature_names: tuple[str, ...] | None = None
-    is_standardised: bool = False
-    """Whether the inputs have mean 0 and variance 1 in the training part."""
-    has_own_split: bool = True
+    has_own_split: bool = field(default=True, kw_only=True)
     """Whether the two parts are the data set's own, not drawn from a `Table`."""
-    preparation: dict[str, str] = field(default_factory=dict)
-    """Choices that made it from its files, for a run's manifest; empty if there was none."""
-    scaling: Scaling | None = None
+    scaling: Scaling | None = field(default=None, kw_only=True)
     """What standardised the inputs, for samples that come later."""
 
     @property
@@ -145,17 +133,10 @@ class Dataset:
 
     @property
     def n_inputs(self) -> int:
-        """Number of inputs of one sample."""
         return int(self.train.inputs.shape[1])
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
-
-    @property
     def nbytes(self) -> int:
-        """Memory of both parts."""
         return self.train.nbytes + self.test.nbytes
 
     @property
@@ -205,17 +186,7 @@ class Dataset:
         Standardised inputs stay so; `Table.divide` standardises them anew, which gives what it would
         have given on the inputs as they were stored.
         """
-        return Table(
-            self.name,
-            self.train,
-            self.classes,
-            self.is_standardised,
-            self.checksums,
-            self.input_scale,
-            self.feature_names,
-            self.image_shape,
-            self.preparation,
-        )
+        return Table(samples=self.train, **self._describe())
 
 
 @dataclass(frozen=True)
@@ -234,19 +205,6 @@ class FileCheck:
     """None if the data set is the user's own."""
     found_sha256: str | None = None
     """None if the content could not be read."""
-
-
-def require_every_class(
-    where: str, labels: NDArray[np.int64], classes: tuple[str, ...], part: str = "training"
-) -> None:
-    """Refuse labels among which a class has no sample: LDA could not have its mean."""
-    counts = np.bincount(labels, minlength=len(classes))
-    missing = [name for name, count in zip(classes, counts, strict=True) if count == 0]
-    if missing:
-        raise ElmldaError(
-            f"{where}: no sample of class {join_words(missing, 'or')} in the {part} part, expected "
-            "one or more."
-        )
 
 
 def _hash_rows(*parts: NDArray[np.integer]) -> str:

@@ -1,13 +1,10 @@
-"""Downloads from mirrors and copies from the user's folder: each file whole or not at all."""
+"""Downloads from mirrors: each file whole and with its checksum, or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +18,6 @@ ProgressBar = Callable[[str], Any]
 """File name -> an object with `total`, `update`, `reset` and `close`, such as tqdm's; not false."""
 
 
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file as mirrors have it, by the same name on each."""
-
-    name: str
-    sha256: str
-    """Of the file as mirrors send it, compressed."""
-    content_sha256: str | None = None
-    """Of its content, which a copy with another gzip header has, too; None if it is not known."""
-
-
 def find_data_folder() -> Path:
     """The folder of what was fetched: $ELMLDA_DATA, else the user's cache."""
     if folder := os.environ.get(FOLDER_VARIABLE):
@@ -42,54 +28,36 @@ def find_data_folder() -> Path:
 
 
 def download(
-    name: str, file: RemoteFile, mirrors: Iterable[str], folder: Path, progress: ProgressBar | None
+    name: str, sha256: str, mirrors: Iterable[str], folder: Path, progress: ProgressBar | None
 ) -> str:
-    """Try the mirrors in turn for a file of the set `name`; return the one that gave it."""
+    """Try the mirrors in turn for a file of the folder's set; return the one that gave it."""
     import pooch
     from requests.exceptions import RequestException
 
     failures = []
     for mirror in mirrors:
-        bar = progress(file.name) if progress else None
-        downloader = pooch.HTTPDownloader(
-            progressbar=bar or False,
-            chunk_size=CHUNK_BYTES,
-            timeout=(CONNECT_SECONDS, READ_SECONDS),
-        )
-        try:
-            with explain_storing(folder), _quiet_pooch():
-                # Into a temporary file, which is moved here if it has the checksum.
-                pooch.retrieve(
-                    mirror + file.name,
-                    known_hash=f"sha256:{file.sha256}",
-                    fname=file.name,
-                    path=folder,
-                    downloader=downloader,
-                )
-            return mirror
-        except (RequestException, ValueError) as error:
-            failures.append(f"{mirror}: {_explain_failure(error)}")
-        finally:
-            if bar is not None:
-                bar.close()
+        with contextlib.ExitStack() as stack:
+            bar = stack.enter_context(contextlib.closing(progress(name))) if progress else False
+            logger = pooch.get_logger()  # silent: the command line says what was done
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel("ERROR")
+            downloader = pooch.HTTPDownloader(
+                progressbar=bar, chunk_size=CHUNK_BYTES, timeout=(CONNECT_SECONDS, READ_SECONDS)
+            )
+            try:
+                with explain_storing(folder):
+                    # Into a temporary file, which is moved here if it has the checksum.
+                    pooch.retrieve(
+                        mirror + name, f"sha256:{sha256}", name, folder, downloader=downloader
+                    )
+                return mirror
+            except (RequestException, ValueError) as error:
+                failures.append(f"{mirror}: {_explain_failure(error)}")
     raise ElmldaError(
-        f"{name}: {file.name} could not be fetched ({'; '.join(failures)}).",
+        f"{folder.name}: {name} could not be fetched ({'; '.join(failures)}).",
         "Try again later or, if you have the files, name their folder with {from_}.",
         from_=None,
     )
-
-
-def copy_whole(source: Path, target: Path) -> None:
-    """Copy beside the target and move it there, so that it is never half."""
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".elmlda-")
-    try:
-        with os.fdopen(descriptor, "wb") as out, source.open("rb") as file:
-            shutil.copyfileobj(file, out)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager
@@ -106,20 +74,6 @@ def explain_storing(folder: Path) -> Iterator[None]:
             f"{folder}: cannot be written: {error.strerror or error}. "
             f"Set {FOLDER_VARIABLE} to a folder that can."
         ) from error
-
-
-@contextlib.contextmanager
-def _quiet_pooch() -> Iterator[None]:
-    """Without pooch's log: the command line says what was done."""
-    import pooch
-
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("ERROR")
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _explain_failure(error: Exception) -> str:

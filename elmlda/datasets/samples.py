@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.datasets import read_idx
-from elmlda.datasets.array_file import open_npz, read_npy
 from elmlda.datasets.content import open_input
-from elmlda.datasets.csv_file import CsvFile
-from elmlda.datasets.csv_table import Feature, find_features
+from elmlda.datasets.csv_file import CsvFile, Feature, find_features
+from elmlda.datasets.idx import read_idx
+from elmlda.datasets.npz_file import open_npz, read_npy
 from elmlda.datasets.words import format_shape
 from elmlda.errors import ElmldaError
 
@@ -50,18 +48,41 @@ def read_samples(path: Path, reading: Reading) -> NDArray[Any]:
     ElmldaError
         If the file cannot be read, or its samples are not like those that the model was trained on.
     """
-    with open_input(path, "a file of samples"):
-        pass  # refused before anything is made of its name
+    if is_image(path):
+        return _as_samples(path, read_drawing(path, reading).image, reading)
+    _require_file(path)
     suffix = path.suffix.lower()
-    if suffix in IMAGES:
-        values = read_drawing(path, reading).image
-    elif suffix in TABLES:
+    if suffix in TABLES:
         values = _read_table(path, reading)
     elif suffix in ARRAYS:
         values = _read_array(path, reading.key)
     else:
         values = _read_idx(path)
     return _as_samples(path, values, reading)
+
+
+def is_image(path: Path) -> bool:
+    """Whether a file's name says that it is an image."""
+    return path.suffix.lower() in IMAGES
+
+
+def read_drawing(path: Path, reading: Reading) -> Digit:
+    """Read the digit in an image file; ElmldaError if there is none."""
+    from elmlda.datasets.images import read_digit
+
+    _require_file(path)
+    if reading.image_shape is None:
+        raise ElmldaError(
+            f"{path}: the model does not know what images its inputs are. "
+            "Models that elmlda train has made from images do."
+        )
+    return read_digit(path, reading.image_shape, reading.as_is)
+
+
+def _require_file(path: Path) -> None:
+    """Refuse what can't be read before anything is made of its name."""
+    with open_input(path, "a file of samples"):
+        pass
 
 
 def _as_samples(path: Path, values: NDArray[Any], reading: Reading) -> NDArray[Any]:
@@ -96,86 +117,54 @@ def _read_idx(path: Path) -> NDArray[Any]:
         ) from error
 
 
-def is_image(path: Path) -> bool:
-    """Whether a file's name says that it is an image."""
-    return path.suffix.lower() in IMAGES
-
-
-def read_drawing(path: Path, reading: Reading) -> Digit:
-    """Read the digit in an image file; ElmldaError if there is none."""
-    from elmlda.datasets.images import read_digit
-
-    with open_input(path, "a file of samples"):
-        pass  # refused before anything is made of its name
-    if reading.image_shape is None:
-        raise ElmldaError(
-            f"{path}: the model does not know what images its inputs are. "
-            "Models that elmlda train has made from images do."
-        )
-    return read_digit(path, reading.image_shape, reading.as_is)
-
-
 def _read_array(path: Path, key: str | None) -> NDArray[Any]:
     if path.suffix.lower() == ".npy":
         return read_npy(path)
     with open_npz(path) as archive:
-        return archive.read(_choose_key(path, archive.keys, key)).values
-
-
-def _choose_key(path: Path, keys: Sequence[str], key: str | None) -> str:
-    if key is None and len(keys) == 1:
-        return keys[0]
-    if key is None or key not in keys:
-        names = ", ".join(keys) or "none"
-        found = f"no array '{key}', but {names}" if key else f"{len(keys)} arrays: {names}"
-        raise ElmldaError(f"{path}: {found}.", "Choose one with {key}.", key=None)
-    return key
+        keys = archive.keys
+        if key is None and len(keys) == 1:
+            (key,) = keys
+        if key is None or key not in keys:
+            names = ", ".join(keys) or "none"
+            found = f"no array '{key}', but {names}" if key else f"{len(keys)} arrays: {names}"
+            raise ElmldaError(f"{path}: {found}.", "Choose one with {key}.", key=None)
+        return archive.read(key).values
 
 
 def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
-    file = CsvFile.open(path, needs_names=False)
-    kept = file.keep_columns(reading.drop)
-    if file.has_names and reading.feature_names:
-        return _read_features(file, reading.feature_names, kept)
-    if len(kept) != reading.n_inputs:
-        raise ElmldaError(
-            f"{path}: {len(kept):,} columns, the model takes {reading.n_inputs:,}.",
-            "Use {drop} for columns that are no inputs, such as labels.",
-            drop=None,
-        )
-    numbers = _read_numbers(file, kept, {})
-    return np.column_stack([numbers[i] for i in kept])
-
-
-def _read_features(file: CsvFile, names: Sequence[str], kept: Sequence[int]) -> NDArray[Any]:
-    features = [
-        Feature(kept[i], value)
-        for i, value in find_features(file.path, names, [file.names[i] for i in kept])
-    ]
+    file = CsvFile(path, needs_names=False)
+    features = _choose_features(file, reading)
     known: dict[int, set[str]] = {}
     for column, value in features:
         if value is not None:
             known.setdefault(column, set()).add(value)
-    columns = _read_numbers(file, {column for column, _ in features}, known)
-    return np.column_stack(
-        [columns[i] if value is None else columns[i] == value for i, value in features]
-    ).astype(np.float64, copy=False)
-
-
-def _read_numbers(
-    file: CsvFile, wanted: Collection[int], known: Mapping[int, Collection[str]]
-) -> dict[int, NDArray[Any]]:
-    """Columns of numbers, and of the values that are known of categories."""
-    texts, numbers = file.read_columns(wanted, known)
+    texts, numbers = file.read_columns(sorted({column for column, _ in features}), known)
     columns: dict[int, NDArray[Any]] = {**numbers}
     for i, cells in texts.items():
-        if i not in known:
-            raise ElmldaError(f"{file.path}: column {file.names[i]} has words, expected numbers.")
+        if Feature(i, None) in features:
+            raise ElmldaError(f"{path}: column {file.names[i]} has words, expected numbers.")
         for sample, cell in enumerate(cells):
             if cell not in known[i]:
                 raise ElmldaError(
-                    f"{file.path}: '{cell[:40]}' in column '{file.names[i]}' of sample {sample}, which "
-                    f"no training sample had. Known: {', '.join(sorted(known[i]))}."
+                    f"{path}: '{cell[:40]}' in column '{file.names[i]}' of sample {sample}, which no "
+                    f"training sample had. Known: {', '.join(sorted(known[i]))}."
                 )
         columns[i] = np.array(cells)
-    return columns
+    inputs = [columns[i] if value is None else columns[i] == value for i, value in features]
+    return np.column_stack(inputs).astype(np.float64, copy=False)
+
+
+def _choose_features(file: CsvFile, reading: Reading) -> list[Feature]:
+    """The inputs that the model takes: by name if both have names, else all columns in their order."""
+    kept = file.keep_columns(reading.drop)
+    if file.has_names and reading.feature_names:
+        columns = [file.names[i] for i in kept]
+        found = find_features(file.path, reading.feature_names, columns)
+        return [Feature(kept[i], value) for i, value in found]
+    if len(kept) != reading.n_inputs:
+        raise ElmldaError(
+            f"{file.path}: {len(kept):,} columns, the model takes {reading.n_inputs:,}.",
+            "Use {drop} for columns that are no inputs, such as labels.",
+            drop=None,
+        )
+    return [Feature(i, None) for i in kept]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.core.arrays import IntArray
 from elmlda.datasets.dataset import BYTE_SCALE, Dataset, Split
 from elmlda.datasets.labels import index_classes
 from elmlda.datasets.words import format_shape, join_words
@@ -31,13 +30,13 @@ class StoredArray:
     """The array's name in an archive."""
 
     @property
-    def where(self) -> str:
-        return str(self.path) if self.key is None else f"{self.path}, {self.key}"
-
-    @property
     def name(self) -> str:
         """Short, beside the path of another."""
         return self.key or str(self.path)
+
+    @property
+    def where(self) -> str:
+        return str(self.path) if self.key is None else f"{self.path}, {self.key}"
 
     @property
     def is_byte(self) -> bool:
@@ -53,13 +52,14 @@ class StoredArray:
     def input_scale(self) -> float:
         return BYTE_SCALE if self.is_byte else 1.0
 
-    def describe(self) -> str:
-        return f"{format_shape(self.values.shape) or 'no dimensions'} of {self.values.dtype}"
+    def fail(self, what: str) -> NoReturn:
+        """Raise an error that names the array."""
+        raise ElmldaError(f"{self.where}: {what}.") from None
 
     def require_inputs(self) -> None:
         """Refuse what are not finite numbers of one sample or more."""
         if self.values.dtype.kind not in "biuf" or self.values.ndim == 0:
-            raise ElmldaError(f"{self.where}: {self.describe()}, expected n_samples × … numbers.")
+            self.fail(f"{self._describe()}, expected n_samples × … numbers")
         self._require_samples()
 
     def require_labels(self, kinds: str = "biufUS", expected: str = "whole numbers or strings") -> None:
@@ -68,25 +68,37 @@ class StoredArray:
         # In archives a column will do, too: numpy's users have them.
         is_row = values.ndim == 1 or (self.key and values.ndim == 2 and values.shape[1] == 1)
         if values.dtype.kind not in kinds or not is_row:
-            raise ElmldaError(
-                f"{self.where}: {self.describe()}, expected labels: one dimension of {expected}."
-            )
+            self.fail(f"{self._describe()}, expected labels: one dimension of {expected}")
         self._require_samples()
 
     def _require_samples(self) -> None:
         values = self.values
         if values.size == 0:
-            raise ElmldaError(f"{self.where}: {self.describe()}: no samples, expected at least one.")
-        if values.dtype.kind != "f":
-            return
-        finite = np.isfinite(values)
-        if not finite.all():
+            self.fail(f"{self._describe()}: no samples, expected at least one")
+        if values.dtype.kind == "f" and not (finite := np.isfinite(values)).all():
             n_bad = values.size - np.count_nonzero(finite)
             place = ", ".join(map(str, np.argwhere(~finite)[0]))
-            raise ElmldaError(
-                f"{self.where}: {n_bad:,} of {values.size:,} values are missing (NaN) or infinite, the "
-                f"first at [{place}]; expected finite numbers."
+            self.fail(
+                f"{n_bad:,} of {values.size:,} values are missing (NaN) or infinite, the first at "
+                f"[{place}]; expected finite numbers"
             )
+
+    def _describe(self) -> str:
+        return f"{format_shape(self.values.shape) or 'no dimensions'} of {self.values.dtype}"
+
+    def require_as_many(self, labels: StoredArray) -> None:
+        """Refuse labels for another number of samples than these inputs have."""
+        n_samples, n_labels = len(self.values), len(labels.values)
+        if n_samples != n_labels:
+            raise ElmldaError(
+                f"{self.where} has {n_samples:,} samples, {labels.name} has {n_labels:,} labels, "
+                "expected as many of each."
+            )
+
+    def require_two(self, classes: Sequence[str]) -> None:
+        """Refuse labels that are all the same."""
+        if len(classes) < 2:
+            self.fail(f"all labels are {classes[0]}, expected two or more")
 
     def flatten(self, *others: StoredArray) -> NDArray[Any]:
         """One row a sample: bytes as they are, anything else as floats that hold all values exactly.
@@ -101,29 +113,20 @@ class StoredArray:
 
     def name_labels(self) -> list[str]:
         """Labels as strings: whole numbers without a point."""
-        values = self.values.ravel()
-        if values.dtype.kind == "S":
-            return [self._decode(value) for value in values.tolist()]
-        if values.dtype.kind == "f":
-            wrong = values[values != np.floor(values)]
-            if wrong.size:
-                raise ElmldaError(
-                    f"{self.where}: {wrong[0]} is no class, expected whole numbers or strings."
-                )
-            values = np.array([int(value) for value in values.tolist()], object)
+        values, kind = self.values.ravel(), self.values.dtype.kind
+        if kind == "f" and (wrong := values[values != np.floor(values)]).size:
+            self.fail(f"{wrong[0]} is no class, expected whole numbers or strings")
         try:
-            return [str(value) for value in values.tolist()]
+            if kind == "f":
+                return [str(int(value)) for value in values.tolist()]
+            return [value.decode() if kind == "S" else str(value) for value in values.tolist()]
+        except UnicodeDecodeError as error:
+            self.fail(
+                f"the label {error.object!r} is not text in UTF-8. Decode it before it is stored: "
+                f"{self.key} = numpy.char.decode({self.key}, 'latin-1')"
+            )
         except ValueError as error:  # code points that are none
-            raise ElmldaError(f"{self.where}: labels that are no text: {error}.") from error
-
-    def _decode(self, label: bytes) -> str:
-        try:
-            return label.decode("utf-8")
-        except UnicodeDecodeError:
-            raise ElmldaError(
-                f"{self.where}: the label {label!r} is not text in UTF-8. Decode it before it is "
-                f"stored: {self.key} = numpy.char.decode({self.key}, 'latin-1')."
-            ) from None
+            self.fail(f"labels that are no text: {error}")
 
 
 def assemble_split(name: str, parts: Mapping[str, StoredArray]) -> Dataset:
@@ -134,53 +137,29 @@ def assemble_split(name: str, parts: Mapping[str, StoredArray]) -> Dataset:
     parts : inputs and labels to train on, inputs and labels to test on, in this order
     """
     x_train, y_train, x_test, y_test = parts.values()
-    require_same_length(x_train, y_train)
-    require_same_length(x_test, y_test)
+    x_train.require_as_many(y_train)
+    x_test.require_as_many(y_test)
     _require_same_inputs(x_train, x_test)
     train_labels, test_labels = y_train.name_labels(), y_test.name_labels()
     classes, indices = index_classes([*train_labels, *test_labels])
     train, test = np.split(indices, [len(train_labels)])
-    known = np.unique(train)
-    require_two_classes(y_train, [classes[i] for i in known])
-    unknown = np.setdiff1d(test, known)
-    if unknown.size:
-        raise ElmldaError(
-            f"{y_test.where}: no training sample has the label "
-            f"{join_words([classes[i] for i in unknown], 'or')}, "
-            f"expected {join_words([classes[i] for i in known], 'or')}."
+    both = np.unique(train), np.setdiff1d(test, train)
+    known, unknown = ([classes[i] for i in some] for some in both)
+    y_train.require_two(known)
+    if unknown:
+        y_test.fail(
+            f"no training sample has the label {join_words(unknown, 'or')}, "
+            f"expected {join_words(known, 'or')}"
         )
     return Dataset(
         name,
         Split(x_train.flatten(x_test), train),
         Split(x_test.flatten(x_train), test),
-        classes,
-        x_train.image_shape,
-        x_train.input_scale,
-        {part: array.sha256 for part, array in parts.items()},
+        classes=classes,
+        checksums={part: array.sha256 for part, array in parts.items()},
+        input_scale=x_train.input_scale,
+        image_shape=x_train.image_shape,
     )
-
-
-def index_labels(array: StoredArray) -> tuple[tuple[str, ...], IntArray]:
-    """The classes, two or more, and each sample's."""
-    classes, indices = index_classes(array.name_labels())
-    require_two_classes(array, classes)
-    return classes, indices
-
-
-def require_two_classes(labels: StoredArray, classes: Sequence[str]) -> None:
-    """Refuse labels that are all the same."""
-    if len(classes) < 2:
-        raise ElmldaError(f"{labels.where}: all labels are {classes[0]}, expected two or more.")
-
-
-def require_same_length(inputs: StoredArray, labels: StoredArray) -> None:
-    """Refuse inputs and labels of different numbers of samples."""
-    n_inputs, n_labels = len(inputs.values), len(labels.values)
-    if n_inputs != n_labels:
-        raise ElmldaError(
-            f"{inputs.where} has {n_inputs:,} samples, {labels.name} has {n_labels:,} labels, "
-            "expected as many of each."
-        )
 
 
 def _require_same_inputs(train: StoredArray, test: StoredArray) -> None:
@@ -189,6 +168,4 @@ def _require_same_inputs(train: StoredArray, test: StoredArray) -> None:
             f"{format_shape(array.values.shape[1:]) or '1'} values of {array.values.dtype}"
             for array in (train, test)
         )
-        raise ElmldaError(
-            f"{test.where}: each sample is {found}, expected {expected} as in {train.name}."
-        )
+        test.fail(f"each sample is {found}, expected {expected} as in {train.name}")

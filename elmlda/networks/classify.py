@@ -99,7 +99,7 @@ def find_labels(source: str | None) -> TrueLabels:
 
 def _read_labels(path: Path) -> dict[tuple[str, int], str]:
     """Labels by file, as seen from here and from the table's own folder, and sample."""
-    file = CsvFile.open(path)
+    file = CsvFile(path)
     missing = {"file", "label"} - set(file.names)
     if missing:
         raise ElmldaError(f"{path}: no column {' or '.join(sorted(missing))}, expected file and label.")

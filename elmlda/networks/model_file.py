@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from elmlda.core.arrays import FloatArray
 from elmlda.core.solve import PiOutputs
-from elmlda.datasets.array_file import open_npz
+from elmlda.datasets.npz_file import open_npz
 from elmlda.datasets.scaling import Scaling
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory

@@ -5,18 +5,15 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from elmlda.datasets.content import explain_reading, open_input
+from elmlda.datasets.content import TEMPORARY, explain_reading, open_input, open_whole
 from elmlda.errors import ElmldaError
 
 LOCK = ".lock"
-TEMPORARY = ".elmlda-"
-"""Prefix of temporary files."""
 RESUMES = (
     "What was recorded before is safe: mend the cause and run the same command again, or use another "
     "{out}."
@@ -30,17 +27,8 @@ def write_atomically(path: Path, content: bytes, advice: str = RESUMES) -> None:
     It is an `ElmldaError`'s, and may have {out} in it.
     """
     with explain_refusal(path, advice):
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)  # noqa: PTH101
-            os.replace(temporary, path)  # noqa: PTH105
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with open_whole(path) as file:
+            file.write(content)
         sync_folder(path.parent)
 
 

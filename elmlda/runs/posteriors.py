@@ -17,7 +17,7 @@ import numpy as np
 
 from elmlda.core.arrays import FloatArray
 from elmlda.core.evaluate import require_posteriors
-from elmlda.datasets.array_file import open_npz
+from elmlda.datasets.npz_file import open_npz
 from elmlda.errors import ElmldaError
 from elmlda.runs.files import explain_refusal, write_atomically
 

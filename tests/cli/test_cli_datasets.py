@@ -5,7 +5,7 @@ import pytest
 from command_line import read_raw_manifest
 
 from elmlda.datasets.catalogue import CATALOGUE
-from elmlda.datasets.text_sets import TextSet
+from elmlda.datasets.known_sets import TextSet
 
 TABLES = [name for name, entry in CATALOGUE.items() if isinstance(entry, TextSet)]
 

@@ -11,7 +11,7 @@ from refusals import refusal_of
 
 from elmlda.datasets import catalogue, list_datasets, load_dataset, read_idx, verify_dataset
 from elmlda.datasets.catalogue import CATALOGUE, MNIST_SHA256
-from elmlda.datasets.idx_folder import PARTS, load_idx_folder, verify_idx_folder
+from elmlda.datasets.idx import PARTS, load_idx_folder, verify_idx_folder
 from elmlda.errors import ElmldaError
 
 MNIST_FOLDER = CATALOGUE["mnist"].info.where

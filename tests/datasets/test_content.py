@@ -8,8 +8,8 @@ import pytest
 from damage import within
 
 from elmlda.datasets import load_dataset, read_idx
-from elmlda.datasets.array_file import read_npy
 from elmlda.datasets.images import read_digit
+from elmlda.datasets.npz_file import read_npy
 from elmlda.datasets.samples import Reading, read_samples
 from elmlda.errors import ElmldaError
 from elmlda.networks.model_file import read_model

@@ -23,7 +23,8 @@ def make_table(labels, is_standardised=True, **more):
     labels = np.array(labels, np.int64)
     inputs = np.random.default_rng(0).normal(3, 2, (len(labels), 4))
     classes = tuple("abcdefghijklmnopqrstuvwxyz"[: labels.max() + 1])
-    return Table("mine", Split(inputs, labels), classes, is_standardised, {"file": "0"}, **more)
+    about = {"classes": classes, "is_standardised": is_standardised, "checksums": {"file": "0"}}
+    return Table("mine", Split(inputs, labels), **about, **more)
 
 
 # Folds

@@ -16,12 +16,12 @@ from command_line import invoke_here
 from idx_files import idx_bytes
 
 from elmlda.datasets import catalogue, load_dataset, verify_dataset
-from elmlda.datasets.download import RemoteFile
-from elmlda.datasets.idx_folder import PARTS
+from elmlda.datasets.idx import PARTS
+from elmlda.datasets.known_sets import name_file
 from elmlda.errors import ElmldaError
 
 FASHION_MNIST, KMNIST = (catalogue.CATALOGUE[name] for name in ("fashion-mnist", "kmnist"))
-NAMES = {part: file.name for part, file in KMNIST.files.items()}
+NAMES = {part: name_file(part) for part in PARTS}
 
 
 PIXELS = np.arange(30 * 4).reshape(30, 2, 2)
@@ -32,6 +32,10 @@ CONTENT = {
     "t10k-labels": idx_bytes(np.arange(10)),
 }
 PACKED = {part: gzip.compress(content, mtime=1) for part, content in CONTENT.items()}
+
+
+def hash_each(contents):
+    return {part: hashlib.sha256(content).hexdigest() for part, content in contents.items()}
 
 
 class Mirror(BaseHTTPRequestHandler):
@@ -97,17 +101,13 @@ def make(request, tmp_path, monkeypatch):
     monkeypatch.setenv("ELMLDA_DATA", str(tmp_path / "data"))
 
     def make(*mirrors):
-        is_known = request.param == "content known"
-        files = {
-            part: RemoteFile(
-                NAMES[part],
-                hashlib.sha256(PACKED[part]).hexdigest(),
-                hashlib.sha256(CONTENT[part]).hexdigest() if is_known else None,
-            )
-            for part in PARTS
-        }
-        known = replace(KMNIST.known, name="tiny")
-        tiny = replace(KMNIST, known=known, mirrors=mirrors, files=files)
+        tiny = replace(
+            KMNIST,
+            known=replace(KMNIST.known, name="tiny"),
+            mirrors=mirrors,
+            packed_sha256=hash_each(PACKED),
+            content_sha256=hash_each(CONTENT) if request.param == "content known" else {},
+        )
         monkeypatch.setitem(catalogue.CATALOGUE, "tiny", tiny)
         return tiny
 
@@ -133,7 +133,7 @@ def test_fetched_then_loaded(make, good):
     dataset = load_dataset("tiny")
     np.testing.assert_array_equal(dataset.train.inputs, PIXELS[:20].reshape(20, 4))
     assert dataset.classes == KMNIST.known.classes
-    assert dataset.checksums == {part: hashlib.sha256(c).hexdigest() for part, c in CONTENT.items()}
+    assert dataset.checksums == hash_each(CONTENT)
     assert all(check.ok and check.expected_sha256 for check in verify_dataset("tiny"))
     assert len(asked) == 4
 
@@ -331,12 +331,11 @@ def test_a_copy_by_another_name_is_recognised(make, source):
 
 @pytest.mark.parametrize("remote", [FASHION_MNIST, KMNIST], ids=lambda remote: remote.known.name)
 def test_files_and_mirrors_are_well_formed(remote):
-    assert list(remote.files) == list(PARTS)
-    assert [file.name for file in remote.files.values()] == list(NAMES.values())
-    assert len({file.sha256 for file in remote.files.values()}) == 4
-    for file in remote.files.values():
-        for sha256 in filter(None, (file.sha256, file.content_sha256)):
-            assert len(bytes.fromhex(sha256)) == 32
+    assert list(remote.packed_sha256) == list(PARTS)
+    assert set(remote.content_sha256) <= set(PARTS)
+    checksums = [*remote.packed_sha256.values(), *remote.content_sha256.values()]
+    assert len(set(checksums)) == len(checksums)
+    assert all(len(bytes.fromhex(sha256)) == 32 for sha256 in checksums)
     assert len(remote.mirrors) >= 2
     assert all(mirror.endswith("/") for mirror in remote.mirrors)
     assert len(remote.known.classes) == 10

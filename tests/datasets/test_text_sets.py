@@ -11,7 +11,7 @@ from sklearn import datasets as sklearn_datasets
 
 from elmlda.datasets import Table, load_dataset, load_source, verify_dataset
 from elmlda.datasets.catalogue import CATALOGUE
-from elmlda.datasets.text_sets import TextSet
+from elmlda.datasets.known_sets import TextSet
 from elmlda.errors import ElmldaError
 
 TEXT_SETS = [entry for entry in CATALOGUE.values() if isinstance(entry, TextSet)]

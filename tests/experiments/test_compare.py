@@ -1,5 +1,7 @@
 """PI-ELM against LDA-ELM on other sets: against scikit-learn, and in the cases that go wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from plans import carry_out
@@ -39,7 +41,9 @@ def make_table(n_samples=60, n_inputs=3, n_classes=3, seed=0):
     rng = np.random.default_rng(seed)
     labels = np.arange(n_samples) % n_classes
     inputs = rng.normal(labels[:, None], 1, (n_samples, n_inputs))
-    return Table("made-up", Split(inputs, labels), ("a", "b", "c")[:n_classes], True, {"file": "x"})
+    classes = ("a", "b", "c")[:n_classes]
+    about = {"classes": classes, "is_standardised": True, "checksums": {"file": "x"}}
+    return Table("made-up", Split(inputs, labels), **about)
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "abalone", "satimage"])
@@ -148,7 +152,7 @@ def test_a_constant_column_and_classes_of_two(monkeypatch, rule):
     labels[:2] = 2  # one in the training part, one in the test part, of two folds
     inputs = table.samples.inputs.copy()
     inputs[:, 1] = 7
-    table = Table("made-up", Split(inputs, labels), ("a", "b", "c"), True, {})
+    table = Table("made-up", Split(inputs, labels), classes=tuple("abc"), is_standardised=True)
     monkeypatch.setattr(compare, "load_job_source", lambda ref: table)
     for job in make_plan(sizes={rule: (5, 10)}, n_folds=2).jobs():
         for record in run_job(job):
@@ -159,7 +163,7 @@ def test_a_class_without_training_samples_is_refused(monkeypatch):
     table = make_table(61)
     labels = np.arange(61) % 2
     labels[0] = 2
-    table = Table("made-up", Split(table.samples.inputs, labels), ("a", "b", "c"), True, {})
+    table = replace(table, samples=Split(table.samples.inputs, labels))
     monkeypatch.setattr(compare, "load_job_source", lambda ref: table)
     jobs = make_plan(sizes={"none": (5,)}, n_folds=2).jobs()
     with pytest.raises(ElmldaError, match="no sample of class c in the training part"):
@@ -170,7 +174,7 @@ def test_a_class_without_training_samples_is_refused(monkeypatch):
 def test_repeated_units_are_an_error_without_a_ridge_and_none_with(monkeypatch):
     """One input that is always zero: every hidden unit gives zero."""
     table = make_table(60, n_inputs=1)
-    zeros = Table("made-up", Split(np.zeros((60, 1)), table.samples.labels), table.classes, True, {})
+    zeros = replace(table, samples=Split(np.zeros((60, 1)), table.samples.labels))
     monkeypatch.setattr(compare, "load_job_source", lambda ref: zeros)
     (job, *_) = make_plan(sizes={"none": (5,)}).jobs()
     with pytest.raises(ElmldaError, match="covariance is singular"):

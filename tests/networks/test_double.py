@@ -26,7 +26,7 @@ N_HIDDEN = 8
 def dataset(make_dataset, monkeypatch):
     """The data of this process's jobs."""
     made = make_dataset(n_inputs=5)
-    table = Table("made-up", Split(made.train.inputs, made.train.labels), made.classes, False, {})
+    table = Table("made-up", Split(made.train.inputs, made.train.labels), classes=made.classes)
     monkeypatch.setattr(jobs, "load_job_data", lambda _: made)
     monkeypatch.setattr(tune, "load_job_data", lambda _: made)
     monkeypatch.setattr(compare, "load_job_source", lambda _: table)

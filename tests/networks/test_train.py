@@ -359,7 +359,7 @@ def test_a_class_without_training_samples(make_dataset):
     dataset = make_dataset()
     kept = dataset.train.labels != 1
     train = Split(dataset.train.inputs[kept], dataset.train.labels[kept])
-    lacking = Dataset("lacking", train, dataset.test, dataset.classes, None, 1.0, {})
+    lacking = Dataset("lacking", train, dataset.test, classes=dataset.classes)
     for priors in ("uniform", "frequencies"):
         with pytest.raises(ElmldaError, match="no training sample of class 1"):
             run_seed(lacking, 0, (4,), NetworkSettings(priors=priors))

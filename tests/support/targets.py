@@ -23,7 +23,7 @@ from PIL import Image, ImageDraw
 
 from elmlda.cli import cli
 from elmlda.datasets import read_idx
-from elmlda.datasets.csv_table import load_csv
+from elmlda.datasets.csv_file import load_csv
 from elmlda.datasets.images import read_digit
 from elmlda.datasets.npz_file import load_npz
 from elmlda.datasets.samples import Reading, read_samples

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from refusals import refusal_of_file
 
 from elmlda.datasets import Table, content, csv_file, load_dataset, load_source
-from elmlda.datasets.csv_table import load_csv
+from elmlda.datasets.csv_file import load_csv
 from elmlda.errors import ElmldaError
 
 properties = settings(derandomize=True, deadline=None)
