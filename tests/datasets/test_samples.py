@@ -120,6 +120,12 @@ def test_csv_names_that_could_be_two_inputs(write):
     np.testing.assert_array_equal(found, [[1], [2]])
 
 
+def test_a_model_that_takes_a_column_and_its_values(write):
+    """No data set has such inputs, but a model's file may name any."""
+    reading = Reading(2, feature_names=("a", "a=x"))
+    assert refusal(write("a.csv", "a\nx\nx\n"), reading) == "column a has words, expected numbers."
+
+
 def test_csv_that_is_none(write, tmp_path):
     assert refusal(write("a.csv", "")) == "no first line, expected the columns' names."
     assert refusal(write("a.csv", ROWS + "\n1,2,3,4,,6")) == (
