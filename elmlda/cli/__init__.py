@@ -13,15 +13,15 @@ from elmlda.cli.bench import bench
 from elmlda.cli.command import Group
 from elmlda.cli.data import data
 from elmlda.cli.experiments import calibration, ensemble, sweep, timing, tune
-from elmlda.cli.failures import in_one_line, report_bug
 from elmlda.cli.predict import predict
 from elmlda.cli.report import report
 from elmlda.cli.studies import choices, compare, shaped
-from elmlda.cli.terminal import prepare_streams
+from elmlda.cli.terminal import in_one_line, prepare_streams, say
 from elmlda.cli.train import train
 from elmlda.machine import require_limits
 from elmlda.version import __version__
 
+BUG = "This is a bug in elmlda: please report it with the command and all of the lines above."
 RESUMES = "Every finished network is recorded; the same command goes on from there."
 RESUMABLE = "sweep", "ensemble", "calibration", "timing", "compare", "tune", "shaped", "choices"
 IF_STOPPED = {
@@ -87,6 +87,7 @@ def _run() -> int:
         error.show()
         return error.exit_code
     except Exception:
-        report_bug()
+        sys.excepthook(*sys.exc_info())
+        say(BUG, err=True)
         return 1
     return 0

@@ -6,25 +6,25 @@ from pathlib import Path
 
 from elmlda.cli.command import flag, option, together
 from elmlda.cli.options import field_options
-from elmlda.cli.values import Contestants, Ranges, UserPath
+from elmlda.cli.values import CONTESTANT_NAMES, PATH, RANGES
 from elmlda.experiments.options import OUTPUT, DataOptions, LayerOptions, RidgeOptions, Share
 
 DEFAULT_OUT = Path("results/bench")
 
 bench_options = together(
-    option("--fanout", "Hidden units for each input: 1-20, or 1-10,12,15,20.", Ranges(), "1-10"),
+    option("--fanout", "Hidden units for each input: 1-20, or 1-10,12,15,20.", RANGES, "1-10"),
     option(
         "--peers",
         "What to time besides: all, none, or some of independent, hpelm, sklearn-ridge, sklearn-lda, "
         "pinv, with commas.",
-        Contestants(),
+        CONTESTANT_NAMES,
         "none",
     ),
     option(
         "--peer-fanouts",
         "Time the peers at these fan-outs only, and fit a law of cost for the others.  "
         "[default: all of --fanout]",
-        Ranges(),
+        RANGES,
     ),
     flag(
         "--precisions",
@@ -34,7 +34,7 @@ bench_options = together(
         "--growth",
         "Time and peak memory of the nested network up to each of these fan-outs, each in a process of "
         "its own, such as 1,2,3,5,7,10,14,20.",
-        Ranges(),
+        RANGES,
     ),
     field_options(DataOptions),
     field_options(LayerOptions),
@@ -43,7 +43,7 @@ bench_options = together(
     option(
         "--out",
         f"Folder for tables and figures.  [default: {DEFAULT_OUT} if there are --peers or --growth]",
-        UserPath(),
+        PATH,
         metavar="DIR",
         group=OUTPUT,
     ),

@@ -113,7 +113,7 @@ def spell_command(ctx: click.Context) -> str:
         value = ctx.params.get(name)
         is_given = ctx.get_parameter_source(name) in GIVEN and name not in ("config", "quiet")
         if is_given and value != _find_default(param, ctx):
-            words += _spell_option(param, value)
+            words += _spell(param, value)
     return printable(shlex.join(words))
 
 
@@ -124,17 +124,13 @@ def _find_default(param: click.Parameter, ctx: click.Context) -> Any:
     return param.type_cast_value(ctx, param.default)
 
 
-def _spell_option(param: click.Parameter, value: Any) -> list[str]:
+def _spell(param: click.Parameter, value: Any) -> list[str]:
     name = max(param.opts, key=len)
     if getattr(param, "is_flag", False):
         return [name if value else max(param.secondary_opts, key=len)]
     if param.multiple:
         return [word for one in value for word in (name, str(one))]
-    return [name, _spell(value)]
-
-
-def _spell(value: Any) -> str:
-    if not isinstance(value, tuple):
-        text = str(value)
-        return Path(text).name if Path(text).is_absolute() else text
-    return format_ranges(value) if isinstance(value[0], int) else ",".join(map(str, value))
+    if isinstance(value, tuple):
+        is_whole = isinstance(value[0], int)
+        return [name, format_ranges(value) if is_whole else ",".join(map(str, value))]
+    return [name, Path(value).name if Path(str(value)).is_absolute() else str(value)]

@@ -1,12 +1,12 @@
-"""Configuration files: a TOML file's values as the command's defaults."""
+"""Config files: a TOML file's values as the command's defaults."""
 
 from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
@@ -19,6 +19,8 @@ FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.pare
 NAMED = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 """The configurations that come with elmlda."""
 
+Options: TypeAlias = dict[str, click.Parameter]
+"""By name."""
 LONGEST_BITS = 10_000
 """Of a whole number; Python writes only so many as text."""
 
@@ -32,19 +34,13 @@ def read_config(ctx: click.Context, _param: click.Parameter, given: Path | None)
     if given is None:
         return
     path = NAMED.get(str(given), given)
-    content = _load(path)
-    commands = _command_options(ctx)
+    content, commands = _load(path), _command_options(ctx)
     top = {key: value for key, value in content.items() if not isinstance(value, dict)}
     sections = {key: value for key, value in content.items() if isinstance(value, dict)}
     _refuse_unknown(path, "", sections, commands)
-    everything: dict[str, list[click.Parameter]] = {}
-    for params in commands.values():
-        for name, param in params.items():
-            everything.setdefault(name, []).append(param)
-    _check_values(path, "", top, everything)
+    _check_values(path, "", top, *commands.values())
     for name, section in sections.items():
-        known_there = {option: [param] for option, param in commands[name].items()}
-        _check_values(path, f" in [{name}]", section, known_there)
+        _check_values(path, f" in [{name}]", section, commands[name])
     own = str(ctx.info_name)
     ctx.default_map = {
         _option(key): _as_words(value)
@@ -64,25 +60,24 @@ def _load(path: Path) -> dict[str, Any]:
         raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
 
 
-def _command_options(ctx: click.Context) -> dict[str, dict[str, click.Parameter]]:
-    """The options that a file may set, by name, by command."""
-    group = ctx.parent.command if ctx.parent else ctx.command
-    commands = group.commands.values() if isinstance(group, click.Group) else [ctx.command]
+def _command_options(ctx: click.Context) -> dict[str, Options]:
+    """The options that a file may set, by command."""
+    group = ctx.find_root().command
+    assert isinstance(group, click.Group)
     not_in_files = {"config", "help", "dry_run"}
     return {
-        str(command.name): {str(p.name): p for p in command.params if p.name not in not_in_files}
-        for command in commands
+        name: {str(p.name): p for p in command.params if p.name not in not_in_files}
+        for name, command in group.commands.items()
         if any(param.name == "config" for param in command.params)
     }
 
 
-def _check_values(
-    path: Path, where: str, found: dict[str, Any], known: dict[str, list[click.Parameter]]
-) -> None:
+def _check_values(path: Path, where: str, found: dict[str, Any], *commands: Options) -> None:
     """Refuse what none of the commands that the values are for would take."""
-    _refuse_unknown(path, where, found, known)
+    _refuse_unknown(path, where, found, {name for options in commands for name in options})
     for key, value in found.items():
-        expected = {_expected_instead(param, value): None for param in known[_option(key)]}
+        params = [options[_option(key)] for options in commands if _option(key) in options]
+        expected = dict.fromkeys(_expected_instead(param, value) for param in params)
         if None not in expected:
             words = " or ".join(filter(None, expected))
             raise ElmldaError(f"{path}: {key}{where} is {_show(value)}: expected {words}.")
@@ -122,7 +117,7 @@ def _show(value: Any) -> str:
         return f"a {type(value).__name__} that is too long to show"
 
 
-def _refuse_unknown(path: Path, where: str, found: Iterable[str], known: Mapping[str, object]) -> None:
+def _refuse_unknown(path: Path, where: str, found: Iterable[str], known: Collection[str]) -> None:
     for key in found:
         if _option(key) not in known:
             close = difflib.get_close_matches(_option(key), sorted(known), n=1)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from elmlda.cli.command import Command, Group
-from elmlda.cli.fetch import WIDTH, fetch, verify
+from elmlda.cli.fetch import NAME_WIDTH, fetch, verify
 from elmlda.cli.options import field_options
 from elmlda.cli.terminal import say
-from elmlda.cli.values import NameOrPath
+from elmlda.cli.values import NAME_OR_PATH
 from elmlda.experiments.options import SourceOptions
 from elmlda.text import printable
 
@@ -30,15 +30,15 @@ def list_command() -> None:
 
     for info in list_datasets():
         away = "" if info.is_here else f"  [not here: elmlda data fetch {info.name}]"
-        say(f"{info.name:{WIDTH}} {info.title}: {_describe_size(info)}{away}")
-        say(f"{'':{WIDTH}} {info.origin}; {info.licence}")
+        say(f"{info.name:{NAME_WIDTH}} {info.title}: {_describe_size(info)}{away}")
+        say(f"{'':{NAME_WIDTH}} {info.origin}; {info.licence}")
 
 
 data.add_command(verify)
 
 
 @data.command(cls=Command)
-@click.argument("name", type=NameOrPath(), metavar="NAME|FILE")
+@click.argument("name", type=NAME_OR_PATH, metavar="NAME|FILE")
 @field_options(SourceOptions, "label", "drop")
 def info(name: str, label: str | None, drop: tuple[str, ...]) -> None:
     """Show all about a data set: origin, licence, citation, inputs, classes, checksums.
@@ -70,7 +70,7 @@ def _describe_known(info: DatasetInfo) -> str:
     rows["folder"] = info.where
     if not info.is_here:
         rows |= {"size": _describe_size(info), "": f"not here yet: elmlda data fetch {info.name}"}
-    return "\n".join(f"{key:{WIDTH}} {value}" for key, value in rows.items())
+    return "\n".join(f"{key:{NAME_WIDTH}} {value}" for key, value in rows.items())
 
 
 def _describe_content(dataset: Dataset) -> str:
@@ -96,4 +96,4 @@ def _describe_content(dataset: Dataset) -> str:
         rows.append(("", f"{name:{width}} {row[0]:7,} {row[1]:7,}"))
     for i, (name, sha256) in enumerate(dataset.checksums.items()):
         rows.append(("" if i else "SHA-256", f"{sha256} {name}"))
-    return "\n".join(f"{key:{WIDTH}} {printable(value)}" for key, value in rows)
+    return "\n".join(f"{key:{NAME_WIDTH}} {printable(value)}" for key, value in rows)

@@ -12,14 +12,14 @@ import click
 from elmlda.cli.command import Command, option
 from elmlda.cli.options import field_options, quiet_option
 from elmlda.cli.terminal import say
-from elmlda.cli.values import UserPath
+from elmlda.cli.values import PATH
 from elmlda.errors import ElmldaError
 from elmlda.experiments.options import OUTPUT, DataOptions
 
 if TYPE_CHECKING:
     from elmlda.datasets import FileCheck
 
-WIDTH = 14
+NAME_WIDTH = 14
 """Of a set's or a file's name."""
 
 
@@ -28,7 +28,7 @@ WIDTH = 14
 @option(
     "--from source",
     "Copy the files from this folder instead; they must have the known content.",
-    UserPath(),
+    PATH,
     metavar="DIR",
     group=OUTPUT,
 )
@@ -81,7 +81,7 @@ def verify(
     checks: list[FileCheck] = []
     for name in chosen:
         found = verify_dataset(name, data_dir, label, drop)
-        width = max([WIDTH, *(len(check.name) for check in found)])
+        width = max([NAME_WIDTH, *(len(check.name) for check in found)])
         heading = [f"{name}:"] if len(chosen) > 1 else []
         say("\n".join([*heading, *(_describe_check(check, width) for check in found)]))
         checks += found

@@ -12,16 +12,16 @@ import click
 
 from elmlda.cli.command import Function, flag, option, together
 from elmlda.cli.config import read_config
-from elmlda.cli.values import COUNT, NameOrPath, Numbers, Ranges, Ridge, UserPath
+from elmlda.cli.values import COUNT, NAME_OR_PATH, NUMBERS, PATH, RANGES, RIDGE
 from elmlda.experiments.options import OUTPUT, Share
 
 KINDS = {
-    "WholeNumbers": Ranges(),
-    "Numbers": Numbers(),
-    "Ridge": Ridge(),
-    "NameOrPath": NameOrPath(),
-    "NameOrPath | Iterable[NameOrPath]": NameOrPath(),
-    "Path": UserPath(),
+    "WholeNumbers": RANGES,
+    "Numbers": NUMBERS,
+    "Ridge": RIDGE,
+    "NameOrPath": NAME_OR_PATH,
+    "NameOrPath | Iterable[NameOrPath]": NAME_OR_PATH,
+    "Path": PATH,
     "float": float,
     "int": COUNT,
 }
@@ -65,7 +65,7 @@ config_option = option(
     "--config",
     "Defaults for these options, in a TOML file or one of elmlda's own: paper, quick, shaped, choices, "
     "compare. Flags override it.",
-    UserPath(),
+    PATH,
     metavar="NAME|FILE",
     is_eager=True,
     expose_value=False,
@@ -83,12 +83,12 @@ last_options = together(
 def run_options(*share: str) -> Callable[[Function], Function]:
     """How one run is conducted, and where; only these of `Share`'s options, if any are named."""
     text = "The run's folder; a run that is there goes on.  [default: results/<data set>]"
-    out = option("--out", text, UserPath(), metavar="DIR", group=OUTPUT)
+    out = option("--out", text, PATH, metavar="DIR", group=OUTPUT)
     return together(field_options(Share, *share), out, last_options)
 
 
 def study_options(folder: str, what: str) -> Callable[[Function], Function]:
     """How several runs are conducted, and where: in `folder` by default, one for each `what`."""
     text = f"Folder with a run for each {what}; runs that are there go on."
-    out = option("--out", text, UserPath(), Path(folder), metavar="DIR", group=OUTPUT)
+    out = option("--out", text, PATH, Path(folder), metavar="DIR", group=OUTPUT)
     return together(field_options(Share), out, last_options)

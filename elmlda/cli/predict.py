@@ -11,7 +11,7 @@ from elmlda.cli.answers import as_csv_lines, as_lines
 from elmlda.cli.command import Command, flag, option
 from elmlda.cli.options import field_options
 from elmlda.cli.terminal import say
-from elmlda.cli.values import NameOrPath, UserPath
+from elmlda.cli.values import NAME_OR_PATH, PATH
 from elmlda.errors import ElmldaError
 from elmlda.experiments.options import OUTPUT, SourceOptions
 
@@ -26,8 +26,8 @@ MOST_SHOWN = 40
 
 
 @click.command(cls=Command)
-@click.argument("model_file", type=UserPath(), metavar="MODEL")
-@click.argument("files", nargs=-1, required=True, type=UserPath(), metavar="FILE...")
+@click.argument("model_file", type=PATH, metavar="MODEL")
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
 @field_options(SourceOptions, "drop")
 @option("--key", "NPZ files: the array to read, if there are several.", metavar="NAME")
 @flag("--as-is", "Images: they are already as in the training data, so only read them.")
@@ -36,14 +36,14 @@ MOST_SHOWN = 40
     "Count errors; labels are the names of the files' folders (folder), the beginnings of the files' "
     "names, as in 7-anna.jpg (name), or in a CSV file with the columns file and label, and sample "
     "where a file has several.",
-    NameOrPath(),
+    NAME_OR_PATH,
     metavar="folder|name|FILE",
 )
 @flag("--csv as_csv", "Print CSV, with the posterior of every class.", group=OUTPUT)
 @option(
     "--show",
     "Images: draw each (the first 40) beside what was classified, with the posteriors as bars.",
-    UserPath(),
+    PATH,
     metavar="FILE.png",
     group=OUTPUT,
 )

@@ -8,14 +8,14 @@ import click
 
 from elmlda.cli.command import Command, flag, option
 from elmlda.cli.terminal import say
-from elmlda.cli.values import UserPath
+from elmlda.cli.values import PATH
 from elmlda.errors import ElmldaError
 from elmlda.experiments.options import OUTPUT
 from elmlda.settings import REPORT_FORMATS
 
 
 @click.command(cls=Command)
-@click.argument("runs", nargs=-1, type=UserPath(), metavar="[RUN]...")
+@click.argument("runs", nargs=-1, type=PATH, metavar="[RUN]...")
 @option(
     "--format formats",
     "Make only this; may be given several times.  [default: all]",

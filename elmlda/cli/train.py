@@ -13,7 +13,7 @@ from elmlda.cli.command import Command, flag, option
 from elmlda.cli.conduct import build, open_counter
 from elmlda.cli.options import config_option, field_options, quiet_option
 from elmlda.cli.terminal import say
-from elmlda.cli.values import UserPath
+from elmlda.cli.values import PATH
 from elmlda.errors import ElmldaError
 from elmlda.experiments.options import OUTPUT, Share
 from elmlda.experiments.own_options import TrainOptions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @option(
     "--out",
     "The model's file.  [default: <data set>-model.npz]",
-    UserPath(),
+    PATH,
     metavar="FILE",
     group=OUTPUT,
 )

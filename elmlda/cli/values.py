@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from collections.abc import Callable
+from math import nan
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any
 
 import click
 
 from elmlda.errors import ElmldaError
 from elmlda.ranges import LARGEST, parse_ranges
-from elmlda.settings import LARGEST as MOST
+from elmlda.settings import LARGEST as LARGEST_NUMBER
 
 COUNT = click.IntRange(1, LARGEST)
-REPEATS = click.IntRange(1, 10_000)
-"""All networks are listed before the first is trained."""
-PROCESSES = click.IntRange(1, 1024)
-
-Param: TypeAlias = click.Parameter | None
-Context: TypeAlias = click.Context | None
 
 
-class Value(click.ParamType, ABC):  # type: ignore[type-arg,unused-ignore]
-    """A kind of value: `read` makes it from text, and raises a ValueError if it can't."""
+class Value(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A kind of value: `read` makes it from text, and raises a ValueError if it can't.
 
-    name = "value"
-    example = ""
+    Config files may have a list where there is an `example`, which their errors show.
+    """
 
-    @abstractmethod
-    def read(self, text: str) -> Any:
-        """The value, from its text."""
+    def __init__(self, name: str, read: Callable[[str], Any], example: str = "") -> None:
+        self.name, self.read, self.example = name, read, example
 
-    def convert(self, value: Any, param: Param, ctx: Context) -> Any:
-        if isinstance(value, list | tuple):  # a default, or a configuration file's
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, list | tuple):  # a default, or a config file's
             value = ",".join(map(str, value))
         try:
             return self.read(str(value))
@@ -41,87 +35,55 @@ class Value(click.ParamType, ABC):  # type: ignore[type-arg,unused-ignore]
             self.fail(str(error), param, ctx)
 
 
-class Ranges(Value):
-    """Whole numbers such as 1-10,12,15,20."""
-
-    name, example = "numbers", "numbers such as '1-10,12'"
-
-    def read(self, text: str) -> tuple[int, ...]:
-        return parse_ranges(text)
-
-
-class Numbers(Value):
-    """Numbers with commas."""
-
-    name, example = "numbers", "numbers such as '0.1,1,10'"
-
-    def read(self, text: str) -> tuple[float, ...]:
-        try:
-            # As records keep them, so that they are found again.
-            numbers = {float(f"{float(word):.6g}") for word in text.split(",")}
-            if not all(abs(number) <= MOST for number in numbers):
-                _refuse("out of range")
-        except ValueError:
-            _refuse(f"{text[:80]!r}: expected numbers up to {MOST:g} with commas, such as 0.1,1,10.")
-        return tuple(sorted(numbers))
+def _read_numbers(text: str) -> tuple[float, ...]:
+    try:
+        # As records keep them, so that they are found again.
+        numbers = {float(f"{float(word):.6g}") for word in text.split(",")}
+    except ValueError:
+        numbers = {nan}
+    if not all(abs(number) <= LARGEST_NUMBER for number in numbers):
+        expected = f"numbers up to {LARGEST_NUMBER:g} with commas, such as 0.1,1,10"
+        raise ValueError(f"{text[:80]!r}: expected {expected}.")
+    return tuple(sorted(numbers))
 
 
-class Ridge(Value):
-    """A number, or auto."""
-
-    name = "number|auto"
-
-    def read(self, text: str) -> float | str:
-        try:
-            return text if text == "auto" else float(text)
-        except ValueError:
-            _refuse(f"{text[:80]!r} is neither a number nor 'auto'.")
+def _read_ridge(text: str) -> float | str:
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise ValueError(f"{text[:80]!r} is neither a number nor 'auto'.") from None
 
 
-class Contestants(Value):
-    """Names with commas, all or none."""
+def _read_contestants(text: str) -> tuple[str, ...]:
+    from elmlda.bench.race import CONTESTANTS
 
-    name = "names"
-
-    def read(self, text: str) -> tuple[str, ...]:
-        from elmlda.bench.race import CONTESTANTS
-
-        names = {"all": CONTESTANTS, "none": (), "": ()}.get(text, tuple(text.split(",")))
-        for name in names:
-            if name not in CONTESTANTS:
-                known = ", ".join(CONTESTANTS)
-                _refuse(f"{name!r}: expected all, none, or some of {known}, with commas.")
-        return names
+    names = {"all": CONTESTANTS, "none": (), "": ()}.get(text, tuple(text.split(",")))
+    for name in names:
+        if name not in CONTESTANTS:
+            known = ", ".join(CONTESTANTS)
+            raise ValueError(f"{name!r}: expected all, none, or some of {known}, with commas.")
+    return names
 
 
-class UserPath(Value):
-    """A file or folder, with ~ for a home folder."""
-
-    name = "path"
-
-    def read(self, text: str) -> Path:
-        return Path(_expand(text))
-
-
-class NameOrPath(Value):
-    """The name of something, or a file."""
-
-    name = "name|file"
-
-    def read(self, text: str) -> str:
-        for each in text.split(","):  # where several may be given
-            _expand(each)
-        return text
+def _read_path(text: str) -> Path:
+    if "\0" in text:
+        raise ValueError(f"{text!r}: no path has a NUL character in it.")
+    expanded = os.path.expanduser(text)  # noqa: PTH111  Path's raises a RuntimeError
+    if expanded == text and text.startswith("~"):
+        raise ValueError(f"{text!r}: no such user's home folder.")
+    return Path(expanded)
 
 
-def _expand(path: str) -> str:
-    if "\0" in path:
-        _refuse(f"{path!r}: no path has a NUL character in it.")
-    expanded = os.path.expanduser(path)  # noqa: PTH111  Path's raises a RuntimeError
-    if expanded == path and path.startswith("~"):
-        _refuse(f"{path!r}: no such user's home folder.")
-    return expanded
+def _read_name(text: str) -> str:
+    for each in text.split(","):  # where several may be given
+        _read_path(each)
+    return text
 
 
-def _refuse(why: str) -> NoReturn:
-    raise ValueError(why)
+RANGES = Value("numbers", parse_ranges, "numbers such as '1-10,12'")
+NUMBERS = Value("numbers", _read_numbers, "numbers such as '0.1,1,10'")
+RIDGE = Value("number|auto", _read_ridge)
+CONTESTANT_NAMES = Value("names", _read_contestants)
+PATH = Value("path", _read_path)
+"""A file or folder, with ~ for a home folder."""
+NAME_OR_PATH = Value("name|file", _read_name)
