@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.datasets import Dataset, load_dataset
+from elmlda.datasets import Dataset
 from elmlda.execute.local import execute
 from elmlda.machine import measure_peak_bytes
 from elmlda.networks.cost import Problem, predict_peak_bytes
+from elmlda.networks.jobs import load_job_data
 from elmlda.networks.steps import HIDDEN_DTYPES
 from elmlda.networks.train import run_network
 from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources
@@ -35,25 +35,18 @@ class CostLaw:
     """c: hidden outputs, and what else is done with each of them."""
 
     def seconds(self, n_hidden: int) -> float:
-        return float(
-            _powers(self.n_train, np.array([n_hidden]))[0]
-            @ (self.gram, self.factorisation, self.projection)
-        )
+        k, m = self.n_train, n_hidden
+        return self.gram * k * m**2 + self.factorisation * m**3 + self.projection * k * m
 
 
 def fit_law(n_train: int, sizes: Sequence[int], seconds: Sequence[float]) -> CostLaw:
     """Fit the cost law by least squares of relative errors; no coefficient is negative."""
-    terms = _powers(n_train, np.array(sizes)) / np.array(seconds)[:, None]
+    m = np.array(sizes, np.float64)
+    terms = np.column_stack([n_train * m**2, m**3, n_train * m]) / np.array(seconds)[:, None]
     scale = terms.max(axis=0)
     coefficients, _ = nnls(terms / scale, np.ones(len(sizes)))
     gram, factorisation, projection = (coefficients / scale).tolist()
     return CostLaw(n_train, gram, factorisation, projection)
-
-
-def _powers(n_train: int, sizes: IntArray) -> FloatArray:
-    """K·M², M³ and K·M of each size: n_sizes × 3."""
-    m = sizes.astype(np.float64)
-    return np.column_stack([n_train * m**2, m**3, n_train * m])
 
 
 @dataclass(frozen=True)
@@ -76,9 +69,8 @@ def predict_growth(
 ) -> list[int]:
     """Peak memory of the nested network of each largest fan-out, in bytes."""
     itemsize = HIDDEN_DTYPES[settings.precision]().itemsize
-    inputs = dataset.train.nbytes + dataset.test.nbytes
     problems = (Problem.of(dataset, nested_sizes(dataset.n_inputs, fanout)) for fanout in fanouts)
-    return [predict_peak_bytes(problem, chunk, itemsize, inputs) for problem in problems]
+    return [predict_peak_bytes(problem, chunk, itemsize, dataset.nbytes) for problem in problems]
 
 
 def run_growth(
@@ -100,9 +92,7 @@ def run_growth(
 
 def _time_alone(job: NetworkJob) -> tuple[float, int]:
     """Seconds and peak memory of a network, in a process that has done nothing else."""
-    ref = job.dataset
-    dataset = load_dataset(ref.name, ref.data_dir, ref.label, ref.drop)
-    rng = np.random.default_rng(job.seed)
+    dataset, rng = load_job_data(job.dataset), np.random.default_rng(job.seed)
     start = time.perf_counter()
     run_network(dataset, rng, job.sizes, job.settings, job.resources)
     return time.perf_counter() - start, measure_peak_bytes()

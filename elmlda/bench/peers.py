@@ -47,15 +47,9 @@ class PeerTask:
         def scaled(inputs: RealArray) -> FloatArray:
             return scale_inputs(inputs, scale, dtype, settings.bias)
 
-        train, test = dataset.train, dataset.test
-        return cls(
-            scaled(train.inputs),
-            train.labels,
-            scaled(test.inputs),
-            dataset.n_classes,
-            settings.activation,
-            chunk,
-        )
+        train, test = scaled(dataset.train.inputs), scaled(dataset.test.inputs)
+        labels, n_classes = dataset.train.labels, dataset.n_classes
+        return cls(train, labels, test, n_classes, settings.activation, chunk)
 
     @property
     def targets(self) -> FloatArray:
@@ -109,8 +103,7 @@ def predict_by_lda(task: PeerTask, input_weights: FloatArray) -> IntArray:
 
 def predict_by_pinv(task: PeerTask, input_weights: FloatArray) -> IntArray:
     """PI-ELM as Eq. (5) is written: the pseudo-inverse of the hidden outputs, times the targets."""
-    inverse = np.linalg.pinv(task.hidden(task.train_inputs, input_weights))
-    output_weights = inverse @ task.targets
+    output_weights = np.linalg.pinv(task.hidden(task.train_inputs, input_weights)) @ task.targets
     scores = task.hidden(task.test_inputs, input_weights) @ output_weights
     return np.asarray(scores.argmax(axis=1))
 

@@ -1,19 +1,21 @@
 """A race: other ways to train the same networks, timed at each fan-out.
 
-All contestants have the same input weights and count their errors on the same test samples.
+All contestants have the same input weights and count their errors on the same test samples. If their
+counts differ, they do not compute the same thing: their times must not be compared, the race is void.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from elmlda.bench.growth import FEWEST_FITTED
+from elmlda.bench.growth import FEWEST_FITTED, fit_law
 from elmlda.bench.peers import PEERS, PeerTask, why_absent, why_too_large
 from elmlda.core.arrays import FloatArray
 from elmlda.core.input_weights import draw_weights
@@ -24,11 +26,21 @@ from elmlda.networks.train import run_network
 from elmlda.ranges import format_ranges
 from elmlda.settings import NetworkSettings, Resources
 
+if TYPE_CHECKING:
+    from elmlda.bench.limit import TimedNetwork
+
+NESTED, LIMIT = "nested", "limit"
 INDEPENDENT = "independent"
 """elmlda itself, with a network for each fan-out."""
 CONTESTANTS = (INDEPENDENT, *PEERS)
 """Who may race against the nested network."""
 METHOD_NAMES = {"pi": "PI", "lda": "LDA"}
+TOLERATED_ERRORS = 1
+"""Allowed difference of two counts at one fan-out: rounding decides ties."""
+
+
+class PeerWarning(UserWarning):
+    """A warning of a peer's library."""
 
 
 @dataclass(frozen=True)
@@ -137,29 +149,19 @@ def run_race(plan: RacePlan) -> Iterator[Measurement | Absence]:
     if not names:
         return
     task = PeerTask.prepare(plan.dataset, plan.settings, plan.resources.chunk)
-    weights = draw_weights(
-        np.random.default_rng(plan.seed),
-        plan.dataset.input_space,
-        plan.size(plan.peer_fanouts[-1]),
-        plan.settings,
-        HIDDEN_DTYPES[plan.settings.precision],
-    )
+    rng, dtype = np.random.default_rng(plan.seed), HIDDEN_DTYPES[plan.settings.precision]
+    n_hidden = plan.size(plan.peer_fanouts[-1])
+    weights = draw_weights(rng, plan.dataset.input_space, n_hidden, plan.settings, dtype)
     for name in names:
-        reason = why_absent(name, plan.settings.activation)
-        if reason:
+        if reason := why_absent(name, plan.settings.activation):
             yield Absence(name, plan.peer_fanouts, reason)
             continue
         for fanout in plan.peer_fanouts:
             size = plan.size(fanout)
-            reason = why_too_large(name, task, size)
-            if reason:
+            if reason := why_too_large(name, task, size):
                 yield Absence(name, (fanout,), reason)
             else:
                 yield _time_peer(plan, name, fanout, task, weights[:, :size])
-
-
-class PeerWarning(UserWarning):
-    """A warning of a peer's library."""
 
 
 def _time_independent(plan: RacePlan, fanout: int) -> Measurement:
@@ -188,3 +190,142 @@ def _time_peer(
     errors = (int(np.count_nonzero(predicted != plan.dataset.test.labels)),)
     pi_errors, lda_errors = (errors if peer.method == method else () for method in METHOD_NAMES)
     return Measurement(name, (fanout,), seconds, pi_errors, lda_errors)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a contestant's count is not the nested network's."""
+
+    contestant: str
+    method: str
+    fanout: int
+    errors: int
+    expected: int
+
+    @property
+    def voids(self) -> bool:
+        return abs(self.errors - self.expected) > TOLERATED_ERRORS
+
+    def __str__(self) -> str:
+        return (
+            f"{self.contestant}, {METHOD_NAMES[self.method]} at fan-out {self.fanout}: "
+            f"{self.errors} errors, nested has {self.expected}"
+        )
+
+
+def find_differences(nested: Measurement, others: Iterable[Measurement]) -> list[Difference]:
+    """Compare every count with the nested network's."""
+    return [
+        Difference(other.contestant, method, fanout, errors, expected)
+        for other in others
+        for method in METHOD_NAMES
+        for fanout, errors in other.errors(method).items()
+        if errors != (expected := nested.errors(method)[fanout])
+    ]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A contestant's time for all fan-outs: a row of bench.csv."""
+
+    contestant: str
+    methods: str
+    fanouts: str
+    seconds: float
+    """NaN if it is absent."""
+    kind: str
+    """measured, fitted (measured at some fan-outs, the others by the cost law) or absent."""
+    ratio_to_nested: float
+    errors_agree: str
+    """yes, within 1 or no; empty if it counts none."""
+    note: str
+
+
+@dataclass
+class Outcome:
+    """The results of a race so far."""
+
+    plan: RacePlan
+    nested: Measurement
+    limit_seconds: float
+    others: list[Measurement] = field(default_factory=list)
+    absences: list[Absence] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, plan: RacePlan, timed: TimedNetwork) -> Self:
+        """With the nested network's time alone."""
+        counts = timed.network.pi_errors, timed.network.lda_errors
+        nested = Measurement(NESTED, plan.fanouts, timed.seconds, *counts)
+        return cls(plan, nested, timed.limit_seconds)
+
+    def add(self, result: Measurement | Absence) -> None:
+        """Record one contestant's result at one fan-out."""
+        if isinstance(result, Absence):
+            self.absences.append(result)
+        else:
+            self.others.append(result)
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        return [self.nested, *self.others]
+
+    @property
+    def differences(self) -> list[Difference]:
+        return find_differences(self.nested, self.others)
+
+    def refuse_void(self) -> None:
+        """End with an error if contestants did not compute the same thing."""
+        voiding = [str(difference) for difference in self.differences if difference.voids]
+        if voiding:
+            raise ElmldaError(
+                "THE RACE IS VOID: error counts differ, so the times must not be compared. "
+                f"{'; '.join(voiding)}."
+            )
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The nested network, its limit, and each contestant of the plan."""
+        both, fanouts = " and ".join(METHOD_NAMES.values()), format_ranges(self.plan.fanouts)
+        seconds, limit = self.nested.seconds, self.limit_seconds
+        about = "the nested network's operations at matrix-multiply speed"
+        return [
+            Standing(NESTED, both, fanouts, seconds, "measured", 1.0, "yes", ""),
+            Standing(LIMIT, both, fanouts, limit, "measured", limit / seconds, "", about),
+            *(self._rank(name) for name in CONTESTANTS if name in self.plan.contestants),
+        ]
+
+    def _rank(self, name: str) -> Standing:
+        own = [measurement for measurement in self.others if measurement.contestant == name]
+        methods = METHOD_NAMES.values() if name == INDEPENDENT else [METHOD_NAMES[PEERS[name].method]]
+        seconds, kind, notes = self._sum_seconds({m.fanouts[0]: m.seconds for m in own})
+        notes += [
+            f"fan-out {format_ranges(absence.fanouts)}: {absence.reason}"
+            for absence in self.absences
+            if absence.contestant == name
+        ]
+        agree = "yes" if own else ""
+        if differences := find_differences(self.nested, own):
+            voids = any(difference.voids for difference in differences)
+            agree = "no" if voids else f"within {TOLERATED_ERRORS}"
+        fanouts, ratio = format_ranges(self.plan.fanouts), seconds / self.nested.seconds
+        return Standing(
+            name, " and ".join(methods), fanouts, seconds, kind, ratio, agree, "; ".join(notes)
+        )
+
+    def _sum_seconds(self, timed: dict[int, float]) -> tuple[float, str, list[str]]:
+        """Seconds over all fan-outs from those timed, whether measured or fitted, and a remark."""
+        plan = self.plan
+        missing = [fanout for fanout in plan.fanouts if fanout not in timed]
+        if not missing:
+            return sum(timed.values()), "measured", []
+        if len(timed) < FEWEST_FITTED:
+            return float("nan"), "absent", []
+        n_train = len(plan.dataset.train.labels)
+        law = fit_law(n_train, [plan.size(fanout) for fanout in timed], list(timed.values()))
+        worst = max(abs(law.seconds(plan.size(f)) / seconds - 1) for f, seconds in timed.items())
+        remark = (
+            f"timed at fan-outs {format_ranges(tuple(timed))}, where the fitted law is off by "
+            f"{100 * worst:.1f} % at most"
+        )
+        fitted = sum(law.seconds(plan.size(fanout)) for fanout in missing)
+        return sum(timed.values()) + fitted, "fitted", [remark]

@@ -36,16 +36,14 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     (independent), and other libraries. Their error counts must be the nested network's, or the race
     is void. LDA's priors are then the class frequencies. Keep the machine idle.
     """
-    from elmlda.bench.limit import time_network
-    from elmlda.bench.outcome import Outcome
-    from elmlda.bench.precisions import race_precisions
-    from elmlda.bench.race import run_race
+    from elmlda.bench.limit import race_precisions, time_network
+    from elmlda.bench.race import Outcome, run_race
     from elmlda.core.bfloat16 import choose_multiplier
     from elmlda.machine import describe_machine
     from elmlda.reports import race_text
 
     sweep, plan, folder = _prepare(ctx)
-    timed = time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
+    timed = time_network(plan)
     say(race_text.format_network(timed))
 
     from elmlda.reports import race  # not before: the network's peak memory is its own

@@ -3,41 +3,47 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core.arrays import FloatArray, RealArray, Rows
 from elmlda.core.evaluate import posteriors_of_choice
 from elmlda.errors import ElmldaError
 from elmlda.estimators.parameters import SETTINGS, NetworkParameters, as_plain
-from elmlda.estimators.validation import as_rows
-from elmlda.networks.model import Model, Network
+from elmlda.networks.model import Model, Network, Trainer, fit_network
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
 
 
-class TrainingData(NamedTuple):
-    """Samples, their class indices, and their weights if they have some."""
+class _DenseRows:
+    """Rows of a sparse matrix, made dense as they are taken."""
 
-    inputs: Rows
-    labels: IntArray
-    n_classes: int
-    weights: FloatArray | None
+    def __init__(self, matrix: Any) -> None:
+        self._matrix = matrix
+
+    def __len__(self) -> int:
+        return int(self._matrix.shape[0])
+
+    def __getitem__(self, rows: slice) -> RealArray:
+        return np.asarray(self._matrix[rows].toarray())
+
+
+def as_rows(X: Any) -> Rows:
+    """Samples to be taken in slices, also of a sparse matrix."""
+    return _DenseRows(X) if sparse.issparse(X) else X
 
 
 class ELMBase(ClassifierMixin, NetworkParameters, ABC):
@@ -45,6 +51,9 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
 
     _model: Model
     _is_ensemble = False
+    _trainer: Trainer | None = None
+    """The sums that a single network's `partial_fit` adds to."""
+    _is_stream = False
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -82,14 +91,22 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
                 f"y has one class, {classes.tolist()[0]!r}: a classifier needs two classes or more."
             )
         self._require_parameters()
-        priors = self._priors(np.bincount(labels, weights))
-        networks = self._train(TrainingData(inputs, labels, len(classes), weights), priors)
-        self._model, self.classes_ = self._make_model(networks, classes), classes
+        train = partial(
+            fit_network,
+            inputs=inputs,
+            labels=labels,
+            ridge=self._ridge(),
+            priors=self._priors(np.bincount(labels, weights)),
+            n_classes=len(classes),
+            chunk=self.batch_size,
+            weights=weights,
+        )
+        self._model, self.classes_ = self._make_model(self._train(train), classes), classes
         return self
 
     @abstractmethod
-    def _train(self, data: TrainingData, priors: FloatArray | None) -> tuple[Network, ...]:
-        """The networks of these samples."""
+    def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
+        """The networks that `train` makes, each from its recipe."""
 
     def _read_samples(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -99,10 +116,6 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
     ) -> tuple[Rows, NDArray[Any], FloatArray | None]:
         """Samples, labels and weights; samples of weight 0 are left out."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
         inputs, y = validate_data(self, X, y, dtype="numeric", accept_sparse="csr", reset=reset)
         check_classification_targets(y)
         labels = column_or_1d(y)

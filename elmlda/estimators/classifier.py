@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.estimators.base import ELMBase, TrainingData
-from elmlda.estimators.validation import known_classes, require_one_of, seed_sequence
-from elmlda.networks.model import Model, Network, Trainer, fit_network
+from elmlda.estimators.base import ELMBase
+from elmlda.estimators.parameters import require_one_of, seed_sequence
+from elmlda.networks.model import Model, Network, Trainer
 from elmlda.settings import OUTPUTS
 
 
-class Stream:
-    """The sums that `partial_fit` adds to."""
-
-    _trainer: Trainer | None = None
-    _is_stream = False
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, ELMBase):
+class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
     """Extreme learning machine with output weights by linear discriminant analysis.
 
     A layer of random hidden units, and output weights in one step: by LDA of the hidden outputs, which
@@ -145,15 +139,13 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
     def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:
         return super()._priors(class_counts) if self.output == "lda" else None
 
-    def _train(self, data: TrainingData, priors: FloatArray | None) -> tuple[Network, ...]:
+    def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
         self._trainer, self._is_stream = None, False
 
         def keep(trainer: Trainer) -> None:
             self._trainer = trainer
 
-        recipe = self._recipe(seed_sequence(self.random_state))
-        arguments = self._ridge(), priors, data.n_classes, self.batch_size, data.weights
-        return (fit_network(recipe, data.inputs, data.labels, *arguments, keep),)
+        return (train(self._recipe(seed_sequence(self.random_state)), keep=keep),)
 
     def partial_fit(
         self,
@@ -193,7 +185,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         inputs, found, weights = self._read_labelled(X, y, sample_weight, reset=first)
-        known = known_classes(classes, None if first else self.classes_)
+        known = _find_classes(classes, None if first else self.classes_)
         strange = np.setdiff1d(found, known)
         if len(strange):
             raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
@@ -302,3 +294,16 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Stream, E
     @property
     def precision_(self) -> str:
         return self._network.recipe.precision
+
+
+def _find_classes(given: ArrayLike | None, before: NDArray[Any] | None) -> NDArray[Any]:
+    """The classes that a stream has, from this call's `classes` or the first one's."""
+    if given is None:
+        assert before is not None
+        return before
+    known: NDArray[Any] = np.unique(np.asarray(given))
+    if before is not None and not np.array_equal(known, before):
+        raise ValueError(f"classes is {given!r}, on the first call it was {before.tolist()}.")
+    if len(known) < 2:
+        raise ValueError(f"classes is {given!r}: a classifier needs two classes or more.")
+    return known

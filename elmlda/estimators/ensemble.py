@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from elmlda.core.arrays import FloatArray
-from elmlda.estimators.base import ELMBase, TrainingData
+from elmlda.estimators.base import ELMBase
 from elmlda.estimators.classifier import ELMClassifier
-from elmlda.estimators.validation import require_number, require_one_of, seed_sequence
-from elmlda.networks.model import Model, Network, fit_network
+from elmlda.estimators.parameters import require_number, require_one_of, seed_sequence
+from elmlda.networks.model import Model, Network
 from elmlda.settings import COMBINATIONS
 
 
@@ -69,16 +69,13 @@ class ELMEnsembleClassifier(ELMBase):
         require_number("n_estimators", self.n_estimators, Integral, 1)
         require_one_of("combine", self.combine, COMBINATIONS)
 
-    def _train(self, data: TrainingData, priors: FloatArray | None) -> tuple[Network, ...]:
+    def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
         root = seed_sequence(self.random_state, key=())
         recipes = [
             self._recipe(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, i)))
             for i in range(self.n_estimators)
         ]
-        solution = self._ridge(), priors, data.n_classes, self.batch_size, data.weights
-        arguments = data.inputs, data.labels, *solution
-        train = delayed(fit_network)
-        return tuple(Parallel(n_jobs=self.n_jobs)(train(recipe, *arguments) for recipe in recipes))
+        return tuple(Parallel(n_jobs=self.n_jobs)(delayed(train)(recipe) for recipe in recipes))
 
     @property
     def estimators_(self) -> list[ELMClassifier]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.estimators.validation import RandomState, require_number
 from elmlda.networks.model import Recipe
 from elmlda.networks.steps import resolve_priors
 from elmlda.settings import (
@@ -27,6 +28,8 @@ SETTINGS = ("activation", "bias", "input_weights", "weight_norm", "min_field", "
 """Parameters that are settings of the network by the same name."""
 MOST_HIDDEN = 10**8
 """Far more hidden units than any memory holds: their squares are still numbers."""
+
+RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
 
 # A dataclass, since scikit-learn reads the parameters from the signature of __init__.
@@ -124,3 +127,32 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return list(value) if isinstance(value, tuple) else value
+
+
+def seed_sequence(random_state: RandomState, key: tuple[int, ...] = (0,)) -> np.random.SeedSequence:
+    """The seed sequence of scikit-learn's `random_state`; an int's is that of a run's network `key`."""
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state is {random_state}: expected a number that is not negative.")
+        return np.random.SeedSequence(int(random_state), spawn_key=key)
+    words = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+    return np.random.SeedSequence([int(word) for word in words], spawn_key=key)
+
+
+def require_number(name: str, found: Any, kind: Any, least: float, most: float = np.inf) -> None:
+    """Refuse what is not a whole number from `least` on, or, of kind Real, a number above it."""
+    wanted = "whole number" if kind is Integral else "number"
+    bound = f"from {least} on" if kind is Integral else f"above {least}"
+    fits = isinstance(found, kind) and not isinstance(found, bool) and least <= found < np.inf
+    if not fits or (kind is Real and found == least):
+        raise ValueError(f"{name} is {found!r}: expected a {wanted} {bound}.")
+    if found > most:
+        raise ValueError(f"{name} is {float(found):g}: expected at most {most:,.15g}.")
+
+
+def require_one_of(name: str, found: Any, known: Sequence[str]) -> None:
+    """Refuse a name that is not among those known."""
+    if found not in known:
+        raise ValueError(f"{name} is {found!r}: expected one of {', '.join(known)}.")

@@ -25,15 +25,8 @@ from typing import Any
 from elmlda.datasets import Dataset, Table
 from elmlda.datasets.content import explain_reading
 from elmlda.errors import ElmldaError
-from elmlda.execute.local import Job, Part, Result, SharedJob, Whole, submit_in_thread
-from elmlda.execute.worker import (
-    MEMORY,
-    Requirements,
-    first_line,
-    library_versions,
-    prepare_worker,
-    run_here,
-)
+from elmlda.execute.local import Job, Part, Result, SharedJob, submit_in_thread
+from elmlda.execute.worker import MEMORY, first_line, library_versions, prepare_worker, run_here
 from elmlda.settings import DatasetRef
 
 ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[\w.:\[\]%-]+:\d{1,5}", re.ASCII)
@@ -81,17 +74,14 @@ def _connect(where: str) -> Iterator[Any]:
 
     distributed = _import_distributed()
     address = find_scheduler(where)
-    connect_timeout = {"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}
-    with dask.config.set(connect_timeout):
+    with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}):
         try:
             asyncio.run(_shake_hands(distributed, address))
-            client = _within(
-                ANSWER_SECONDS, distributed.Client, address, set_as_default=False, name="elmlda"
-            )
+            options = {"set_as_default": False, "name": "elmlda"}
+            client = _within(ANSWER_SECONDS, distributed.Client, address, **options)
         except Exception as error:  # of any kind: Dask and its transports raise many
-            raise ElmldaError(
-                f"{where}: the Dask scheduler cannot be reached: {first_line(error)}."
-            ) from error
+            fact = f"{where}: the Dask scheduler cannot be reached: {first_line(error)}."
+            raise ElmldaError(fact) from error
         try:
             yield client
         finally:
@@ -135,10 +125,8 @@ def find_scheduler(where: str) -> str:
         if not isinstance(address, str) or not ADDRESS.fullmatch(address):
             raise ValueError(f"the address is {str(address)[:80]!r}")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ElmldaError(
-            f"{path}: not a scheduler file: {first_line(error)}. Expected one that dask scheduler has "
-            "written."
-        ) from error
+        expected = "Expected one that dask scheduler has written."
+        raise ElmldaError(f"{path}: not a scheduler file: {first_line(error)}. {expected}") from error
     return address
 
 
@@ -193,7 +181,7 @@ class _DaskWorkers:
         future: Future[Result] = self._executor().submit(run_here, function, job)
         return future
 
-    def reduce(self, shared: SharedJob[Job, Part, Whole, Result]) -> Result:
+    def reduce(self, shared: SharedJob[Part, Result]) -> Result:
         # Parts stay with the workers and move between them, never to this process.
         def start(*arguments: Any) -> Any:
             return self.client.submit(*arguments, pure=False, resources=self._resources())
@@ -246,8 +234,8 @@ class _DaskWorkers:
 
     def _check(self, workers: list[str]) -> dict[str, Any]:
         """The workers' answers. One that is stopped gives none, and must not block the others."""
-        expected = Requirements(library_versions(), self.cluster.dataset, self.cluster.load)
-        ask = partial(self.client.run, prepare_worker, expected, self.turn, on_error="return")
+        expected = library_versions(), self.cluster.dataset, self.cluster.load
+        ask = partial(self.client.run, prepare_worker, *expected, self.turn, on_error="return")
         asked = {address: submit_in_thread(ask, workers=[address]) for address in workers}
         deadline = time.monotonic() + ANSWER_SECONDS
         while (waiting := wait(asked.values(), POLL_SECONDS).not_done) and time.monotonic() < deadline:
@@ -283,19 +271,18 @@ def _import_distributed() -> Any:
 @contextmanager
 def _silent_log() -> Iterator[None]:
     """Without what Dask logs about a lost connection: our error says it in one line."""
-    names = [
-        name
+    loggers = [
+        logging.getLogger(name)
         for name in logging.root.manager.loggerDict
         if name.startswith(("distributed", "tornado", "asyncio"))
     ]
-    loggers = [logging.getLogger(name) for name in names]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
+    levels = {logger: logger.level for logger in loggers}
     try:
+        for logger in levels:
+            logger.setLevel(logging.CRITICAL + 1)
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
+        for logger, level in levels.items():
             logger.setLevel(level)
 
 

@@ -20,12 +20,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from elmlda.errors import ElmldaError
 from elmlda.networks.cost import free_memory
-
-STOP_SIGNALS = signal.SIGINT, signal.SIGTERM
+from elmlda.stop import SIGNALS
 
 Job = TypeVar("Job")
 Part = TypeVar("Part")
-Whole = TypeVar("Whole")
 Result = TypeVar("Result")
 
 
@@ -45,20 +43,20 @@ class Workers(Protocol):
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         """Start a job."""
 
-    def reduce(self, shared: SharedJob[Job, Part, Whole, Result]) -> Result:
+    def reduce(self, shared: SharedJob[Part, Result]) -> Result:
         """Do the parts of a job that workers share, merge them and finish the job."""
 
 
 @dataclass(frozen=True)
-class SharedJob(Generic[Job, Part, Whole, Result]):
+class SharedJob(Generic[Part, Result]):
     """A job in parts, whose results are merged by a tree and in order."""
 
-    do_part: Callable[[Job], Part]
-    parts: Sequence[Job]
+    do_part: Callable[[Any], Part]
+    parts: Sequence[Any]
     merge: Callable[[Part, Part], Part]
-    finish: Callable[[Whole, Part], Result]
+    finish: Callable[[Any, Part], Result]
     """What makes the result of the whole job from the merged parts."""
-    whole: Whole
+    whole: Any
 
 
 class Backend(Protocol):
@@ -74,10 +72,7 @@ def execute(
     """Each job with its result, in the order in which they finish.
 
     No more jobs are under way than the backend has workers: an interruption loses at most those.
-
-    Parameters
-    ----------
-    backend : where they run; a number of local processes is `Local`
+    A number for the backend is that of `Local` processes.
     """
     waiting = iter(jobs)
     if first := list(islice(waiting, 1)):  # without a job, do not wait for a backend
@@ -118,7 +113,10 @@ class Local:
         if self.n_processes == 1:
             yield _LocalWorkers(submit_in_thread, 1)
             return
-        with _start_pool(self.n_processes) as pool:
+        with _explain_few_handles():
+            context = multiprocessing.get_context("spawn")
+            pool = ProcessPoolExecutor(self.n_processes, context, initializer=_prepare_process)
+        with pool:
             try:
                 yield _LocalWorkers(partial(_submit, pool), self.n_processes)
             except BaseException as error:
@@ -151,7 +149,7 @@ class _LocalWorkers:
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         return self.start(function, job)
 
-    def reduce(self, shared: SharedJob[Job, Part, Whole, Result]) -> Result:
+    def reduce(self, shared: SharedJob[Part, Result]) -> Result:
         numbers = {id(part): i for i, part in enumerate(shared.parts)}
         done = _complete(self, shared.do_part, iter(shared.parts))
         numbered = ((numbers[id(part)], result) for part, result in done)
@@ -197,15 +195,9 @@ def submit_in_thread(function: Callable[..., Result], *args: Any, **options: Any
     return future
 
 
-def _start_pool(n_processes: int) -> ProcessPoolExecutor:
-    with _explain_few_handles():
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(n_processes, context, initializer=_prepare_worker)
-
-
 def _submit(pool: ProcessPoolExecutor, function: Callable[[Job], Result], job: Job) -> Future[Result]:
     """Submit with signals blocked: a worker that this starts inherits it, so only the parent stops."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         with _explain_few_handles():
             return pool.submit(function, job)
@@ -225,9 +217,9 @@ def _explain_few_handles() -> Iterator[None]:
         ) from error
 
 
-def _prepare_worker() -> None:
+def _prepare_process() -> None:
     """Ignore signals sent to the process group, and end with the parent."""
-    for number in STOP_SIGNALS:
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,24 +22,16 @@ USABLE = 0.95
 """Of a worker's memory limit: at this share its nanny ends it (Dask's default)."""
 
 
-@dataclass(frozen=True)
-class Requirements:
-    """What a worker must have to give the same results as this process."""
-
-    versions: dict[str, str]
-    dataset: DatasetRef
-    load: Callable[[DatasetRef], Dataset | Table]
-
-    def check(self) -> None:
-        """Raise ElmldaError in a process that does not meet them."""
-        for name, theirs in library_versions().items():
-            if theirs != self.versions[name]:
-                raise ElmldaError(f"{name} is {theirs} there, {self.versions[name]} here.")
-        self.load(self.dataset)
-
-
-async def prepare_worker(expected: Requirements, turn: str, dask_worker: Any) -> int | str:
+async def prepare_worker(
+    versions: dict[str, str],
+    dataset: DatasetRef,
+    load: Callable[[DatasetRef], Dataset | Table],
+    turn: str,
+    dask_worker: Any,
+) -> int | str:
     """Check the Dask worker that this runs on, and give it the resources that jobs ask for.
+
+    It must have the same libraries and data as the process that sends the jobs.
 
     Parameters
     ----------
@@ -49,8 +41,11 @@ async def prepare_worker(expected: Requirements, turn: str, dask_worker: Any) ->
     -------
     Bytes of memory that it has for a network, or why it does not pass.
     """
+    for name, theirs in library_versions().items():
+        if theirs != versions[name]:
+            return f"{name} is {theirs} there, {versions[name]} here."
     try:
-        expected.check()
+        load(dataset)
     except ElmldaError as error:
         return error.fact
     except Exception as error:  # returned as text: its traceback may not be picklable

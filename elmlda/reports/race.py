@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 
 from elmlda.bench.growth import FEWEST_FITTED, GrowthPoint, fit_law
-from elmlda.bench.outcome import TOLERATED_ERRORS, Difference, Standing
+from elmlda.bench.limit import PrecisionStanding
 from elmlda.bench.peers import PEERS
-from elmlda.bench.precisions import PrecisionStanding
-from elmlda.bench.race import METHOD_NAMES, Measurement
+from elmlda.bench.race import METHOD_NAMES, TOLERATED_ERRORS, Difference, Measurement, Standing
 from elmlda.ranges import format_ranges
 from elmlda.reports import plots
 from elmlda.reports.model import Column, Drawing, Provenance, Report, Section, Table, make_table

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from elmlda.bench.growth import GrowthPoint
 from elmlda.bench.limit import TimedNetwork
-from elmlda.bench.outcome import Outcome
-from elmlda.bench.race import Absence, Measurement
+from elmlda.bench.race import Absence, Measurement, Outcome
 from elmlda.networks.cost import Speeds
 from elmlda.ranges import format_ranges
 

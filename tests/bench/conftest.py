@@ -26,4 +26,4 @@ def timed(plan, monkeypatch):
     """The plan's nested network."""
     monkeypatch.setattr(limit, "PRODUCT_SIZE", 64)
     monkeypatch.setattr(limit, "PRODUCT_SECONDS", 0.01)
-    return time_network(plan.dataset, plan.sizes, plan.seed, plan.settings, plan.resources)
+    return time_network(plan)

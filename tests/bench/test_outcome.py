@@ -7,8 +7,7 @@ import pytest
 from races import measurement
 
 from elmlda.bench.growth import CostLaw
-from elmlda.bench.outcome import Difference, Outcome, Standing, find_differences
-from elmlda.bench.race import Absence, Measurement
+from elmlda.bench.race import Absence, Difference, Measurement, Outcome, Standing, find_differences
 
 
 def test_the_nested_network_is_the_first_contestant(timed, plan):

@@ -8,9 +8,8 @@ import pytest
 from scipy.linalg import LinAlgWarning
 
 from elmlda.bench import race
-from elmlda.bench.outcome import Outcome, find_differences
 from elmlda.bench.peers import PEERS, why_absent
-from elmlda.bench.race import Absence, Measurement, PeerWarning, run_race
+from elmlda.bench.race import Absence, Measurement, Outcome, PeerWarning, find_differences, run_race
 
 INSTALLED = [name for name in PEERS if not why_absent(name, "tanh")]
 

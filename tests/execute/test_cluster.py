@@ -24,7 +24,7 @@ from processes import alive_in_session, unmeasured, wait_until
 import elmlda
 from elmlda.errors import ElmldaError
 from elmlda.execute.cluster import find_scheduler
-from elmlda.execute.worker import Requirements, prepare_worker
+from elmlda.execute.worker import prepare_worker
 from elmlda.experiments.experiment import find_anywhere
 from elmlda.machine import count_cores
 from elmlda.settings import DatasetRef
@@ -472,8 +472,8 @@ class FakeWorker:
 
 def ask(worker, load=lambda _: None, **versions):
     ours = {"elmlda": elmlda.__version__, "numpy": np.__version__}
-    expected = Requirements({**ours, **versions}, DatasetRef("mine"), load)
-    return asyncio.run(prepare_worker(expected, "turn", worker))
+    expected = {**ours, **versions}
+    return asyncio.run(prepare_worker(expected, DatasetRef("mine"), load, "turn", worker))
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import pandas as pd
 from races import measurement
 
 from elmlda.bench.growth import CostLaw, GrowthPoint
-from elmlda.bench.outcome import Difference, Standing
-from elmlda.bench.race import Measurement
+from elmlda.bench.race import Difference, Measurement, Standing
 from elmlda.reports.model import Provenance
 from elmlda.reports.race import (
     describe_best_pair,
