@@ -23,20 +23,6 @@ if TYPE_CHECKING:
     from elmlda.experiments.tune import Tune
     from elmlda.reports.write import report
 
-_WHERE = {
-    "Calibration": "elmlda.experiments.calibration",
-    "Choices": "elmlda.experiments.choices",
-    "Compare": "elmlda.experiments.compare",
-    "ELMClassifier": "elmlda.estimators",
-    "ELMEnsembleClassifier": "elmlda.estimators",
-    "Ensemble": "elmlda.experiments.ensemble",
-    "Shaped": "elmlda.experiments.shaped",
-    "Sweep": "elmlda.experiments.sweep",
-    "Timing": "elmlda.experiments.timing",
-    "Tune": "elmlda.experiments.tune",
-    "report": "elmlda.reports.write",
-}
-
 __all__ = [
     "Calibration",
     "Choices",
@@ -51,6 +37,11 @@ __all__ = [
     "__version__",
     "report",
 ]
+_NO_EXPERIMENTS = {
+    "ELMClassifier": "estimators",
+    "ELMEnsembleClassifier": "estimators",
+    "report": "reports.write",
+}
 
 
 def __dir__() -> list[str]:
@@ -59,6 +50,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     # Imported when asked for: the command line starts fast, and only estimators need scikit-learn.
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_WHERE[name]), name)
+    module = _NO_EXPERIMENTS.get(name, f"experiments.{name.lower()}")
+    return getattr(import_module(f"elmlda.{module}"), name)

@@ -94,26 +94,16 @@ def measure_peak_bytes() -> int:
 
     Not ru_maxrss where the system tells more: Linux lets a new process inherit its parent's.
     """
-    try:
-        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak, _, _ = _read_field("self/status", "VmHWM").partition(" ")
+    return int(peak or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
 
 
 def _system_memory() -> int | None:
-    try:
-        for line in _read(Path("/proc"), "meminfo").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
+    if available := _read_field("meminfo", "MemAvailable"):
+        return int(available.split()[0]) * 1024
+    with suppress(AttributeError, ValueError, OSError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
+    return None
 
 
 def _address_space() -> int | None:
@@ -191,17 +181,18 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _cpu_name() -> str:
-    return _read_cpu_line("model name") or platform.processor() or platform.machine()
+    return _read_field("cpuinfo", "model name") or platform.processor() or platform.machine()
 
 
 def read_cpu_flags() -> frozenset[str]:
     """The processor's features as Linux names them (avx2, amx_bf16, …); empty if unknown."""
-    return frozenset(_read_cpu_line("flags").split())
+    return frozenset(_read_field("cpuinfo", "flags").split())
 
 
-def _read_cpu_line(name: str) -> str:
+def _read_field(file: str, name: str) -> str:
+    """The value of the first `name: value` in a file of /proc; empty if there is none."""
     with suppress(OSError):
-        for line in _read(Path("/proc"), "cpuinfo").splitlines():
+        for line in _read(Path("/proc"), file).splitlines():
             key, _, value = line.partition(":")
             if key.strip() == name:
                 return value.strip()
