@@ -1,4 +1,4 @@
-"""What elmlda raises on purpose: a fact, and advice that names the settings which would help.
+"""Errors that elmlda raises on purpose: a fact, and advice that names the settings that would help.
 
 The command line words a setting as an option, `--ridge 1e-3`; Python as an argument, `ridge=1e-3`.
 """
@@ -16,19 +16,16 @@ PYTHON_NAMES = {"out": "folder", "fanout": "fanouts", "fanout_": "fanout", "from
 
 
 class ElmldaError(Exception):
-    """Something a user can mend; the CLI shows it in one line.
+    """Something a user can fix; the CLI shows it in one line.
 
     Parameters
     ----------
-    fact : str
-        What is wrong, in words that fit the command line and Python alike. Never formatted, so that
+    fact : what is wrong, in words that fit the command line and Python alike. Never formatted, so that
         it may have any file's name in it.
-    advice : str
-        What to do, with settings in braces: "Add {ridge}, or use {out} for a new run." Empty braces
-        are all other settings: "At most {} would fit." has "--hidden 500 or --jobs 2".
-    **settings : object
-        The settings' values; None to name the setting alone. What is a word of Python's has an
-        underscore after it: `from_`.
+    advice : what to do, with settings in braces: "Add {ridge}, or use {out} for a new run." Empty
+        braces are all other settings: "At most {} would fit." has "--hidden 500 or --jobs 2".
+    settings : their values; None to name the setting alone. A keyword of Python's has an underscore
+        after it: `from_`.
     """
 
     def __init__(self, fact: str, advice: str = "", **settings: object) -> None:

@@ -6,10 +6,7 @@ from __future__ import annotations
 def printable(text: object, limit: int | None = None) -> str:
     """The text with control, unprintable and surrogate characters as escapes.
 
-    Parameters
-    ----------
-    text : shown as `str` has it; class labels and paths may have any character in them
-    limit : characters at most; what is longer is shortened in the middle, with an ellipsis
+    What is longer than `limit` is shortened in the middle, with an ellipsis.
     """
     # ascii() alone has an escape for a surrogate; line breaks and tabs are not printable either.
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))

@@ -13,7 +13,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 
 class Rows(Protocol):
-    """Samples that can be taken some at a time: an array, or what makes arrays when asked."""
+    """Samples that can be sliced: an array, or an object that makes arrays on demand."""
 
     def __len__(self) -> int: ...
 

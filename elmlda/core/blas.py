@@ -6,8 +6,8 @@ routines are called through the function pointers that scipy exports for Cython,
 leading dimension, so nothing is copied. They are also the only BLAS that a network uses: numpy brings
 another one, whose idle threads go on spinning for a while and take the cores from this one's.
 
-All matrices are Fortran-ordered, or blocks of such, unless a
-function says otherwise; of symmetric and triangular ones only the lower triangle is read or written.
+All matrices are Fortran-ordered, or blocks of such, unless a function says otherwise; of symmetric and
+triangular ones only the lower triangle is read or written.
 """
 
 from __future__ import annotations
@@ -47,19 +47,15 @@ def multiply(a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False
         # outᵀ = bᵀ · aᵀ is Fortran-ordered.
         a, b, out = b.T, a.T, out.T
     (stored_a, flag_a), (stored_b, flag_b) = _as_stored(a), _as_stored(b)
-    _call(
-        cython_blas, "gemm", out.dtype, flag_a, flag_b, *out.shape, a.shape[1],
-        1.0, stored_a, stored_b, float(add), out,
-    )  # fmt: skip
+    flags_and_sizes = flag_a, flag_b, *out.shape, a.shape[1]
+    _call(cython_blas, "gemm", out.dtype, *flags_and_sizes, 1.0, stored_a, stored_b, float(add), out)
 
 
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> None:
     """Replace `right` by L⁻¹ · right, or L⁻ᵀ · right."""
     require_shapes(factor=(factor.shape, (len(right), len(right))))
-    _call(
-        cython_blas, "trsm", factor.dtype, "L", "L", "T" if transposed else "N", "N", *right.shape,
-        1.0, factor, right,
-    )  # fmt: skip
+    flags = "L", "L", "T" if transposed else "N", "N"
+    _call(cython_blas, "trsm", factor.dtype, *flags, *right.shape, 1.0, factor, right)
 
 
 def cholesky(matrix: FloatArray) -> int:
@@ -82,10 +78,8 @@ def cholesky(matrix: FloatArray) -> int:
         if info.value:
             return start + info.value - 1
         if stop < n:
-            _call(
-                cython_blas, "trsm", matrix.dtype, "R", "L", "T", "N", *below.shape,
-                1.0, corner, below,
-            )  # fmt: skip
+            flags = "R", "L", "T", "N"
+            _call(cython_blas, "trsm", matrix.dtype, *flags, *below.shape, 1.0, corner, below)
             add_gram(below, matrix[stop:, stop:], alpha=-1.0)
     return n
 
@@ -95,11 +89,11 @@ def _is_c_ordered(block: FloatArray) -> bool:
 
 
 def _as_stored(block: FloatArray) -> tuple[FloatArray, str]:
-    """A block as it lies in memory, Fortran-ordered, and BLAS's flag for what it is to be."""
+    """The block or its transpose, whichever is Fortran-ordered, and BLAS's transposition flag."""
     return (block.T, "T") if _is_c_ordered(block) else (block, "N")
 
 
-def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: object) -> None:
+def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: Any) -> None:
     """Call as Fortran does: all by reference, a matrix with its leading dimension after it."""
     if dtype not in _SCALAR:
         raise ValueError(f"expected float32 or float64, got {dtype}")
@@ -109,15 +103,14 @@ def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: ob
         if isinstance(argument, np.ndarray):
             leading = ctypes.c_int(leading_dimension(argument, dtype))
             passed += [argument.ctypes.data, ctypes.byref(leading)]
-        elif isinstance(argument, str):
-            passed.append(ctypes.byref(ctypes.c_char(argument.encode())))
+            continue
+        if isinstance(argument, str):
+            argument = ctypes.c_char(argument.encode())
         elif isinstance(argument, int):
-            passed.append(ctypes.byref(ctypes.c_int(argument)))
+            argument = ctypes.c_int(argument)
         elif isinstance(argument, float):
-            passed.append(ctypes.byref(scalar(argument)))
-        else:
-            assert isinstance(argument, ctypes.c_int)
-            passed.append(ctypes.byref(argument))
+            argument = scalar(argument)
+        passed.append(ctypes.byref(argument))  # a ctypes.c_int that was passed as such gets a result
     _function(module, _PREFIX[dtype] + routine)(*passed)
 
 

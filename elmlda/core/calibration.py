@@ -1,4 +1,4 @@
-"""Are they posteriors? Log-loss, Brier score, and confidence against accuracy."""
+"""How well posteriors are calibrated: log-loss, Brier score, and confidence against accuracy."""
 
 from __future__ import annotations
 
@@ -37,18 +37,14 @@ def _of_truth(posteriors: FloatArray, labels: IntArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Samples in bins of confidence, which of them were right, and what that says.
-
-    Parameters
-    ----------
-    counts : samples in each bin
-    confidence_sums : of their confidences
-    correct : how many of them have the chosen class
-    """
+    """Samples in bins of confidence, which of them were right, and what that says."""
 
     counts: IntArray
+    """Samples in each bin."""
     confidence_sums: FloatArray
+    """Of their confidences."""
     correct: IntArray
+    """How many of them have the chosen class."""
 
     def plus(self, other: Reliability) -> Reliability:
         """Of both, as if they were of one classifier."""
@@ -104,17 +100,10 @@ class Reliability:
 
 
 def measure_reliability(posteriors: FloatArray, labels: IntArray) -> Reliability:
-    """Bin the samples by the posterior of the class that is chosen.
-
-    Parameters
-    ----------
-    posteriors : n_samples × n_classes
-    labels : n_samples class indices
-    """
+    """Bin the samples by the posterior (n_samples × n_classes) of the class that is chosen."""
     chosen = posteriors.argmax(axis=1)
     confidence = np.asarray(posteriors[np.arange(len(labels)), chosen], np.float64)
-    inner_edges = np.arange(1, N_BINS) / N_BINS
-    bins = np.digitize(confidence, inner_edges, right=True)
+    bins = np.digitize(confidence, np.arange(1, N_BINS) / N_BINS, right=True)
     return Reliability(
         np.bincount(bins, minlength=N_BINS),
         np.bincount(bins, confidence, N_BINS).astype(np.float64),

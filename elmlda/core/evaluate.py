@@ -13,14 +13,8 @@ from elmlda.settings import COMBINATIONS
 def count_errors(scores: FloatArray, labels: IntArray) -> IntArray:
     """How many samples have their highest score at another class than their own.
 
-    Parameters
-    ----------
-    scores : n_samples × … × n_classes
-    labels : n_samples class indices
-
-    Returns
-    -------
-    errors : counts, of the shape in the middle of `scores` (one for each hidden size, say)
+    Scores of shape n_samples × … × n_classes give counts of the shape in the middle: one for each
+    hidden size, say.
     """
     chosen = scores.argmax(axis=-1)
     truth = labels.reshape(-1, *[1] * (chosen.ndim - 1))
@@ -45,23 +39,20 @@ def require_posteriors(found: FloatArray) -> None:
 
 def round_posteriors(exact: FloatArray) -> FloatArray:
     """Posteriors in float32 that choose the same classes, also where rounding makes a tie."""
-    rounded = exact.astype(np.float32)
-    _let_win(rounded, exact.argmax(axis=-1))
-    return rounded
+    return _keep_choice(exact.astype(np.float32), exact.argmax(axis=-1))
 
 
 def posteriors_of_choice(scores: FloatArray) -> FloatArray:
     """Posteriors (n_samples × n_classes) that choose what the scores choose, also in near ties."""
-    found = posteriors(scores)
-    _let_win(found, scores.argmax(axis=-1))
-    return found
+    return _keep_choice(posteriors(scores), scores.argmax(axis=-1))
 
 
-def _let_win(rounded: FloatArray, winner: IntArray) -> None:
-    """Give the winner back what rounding took: the smallest step above the others."""
-    beaten = np.flatnonzero(rounded.argmax(axis=-1) != winner)
+def _keep_choice(rounded: FloatArray, chosen: IntArray) -> FloatArray:
+    """Give the chosen class back what rounding took: the smallest step above the others."""
+    beaten = np.flatnonzero(rounded.argmax(axis=-1) != chosen)
     highest = rounded[beaten].max(axis=-1)
-    rounded[beaten, winner[beaten]] = np.nextafter(highest, rounded.dtype.type(2))
+    rounded[beaten, chosen[beaten]] = np.nextafter(highest, rounded.dtype.type(2))
+    return rounded
 
 
 def combine_posteriors(
@@ -90,7 +81,6 @@ def combine_posteriors(
     Parameters
     ----------
     members : n_members × n_samples × n_classes posterior probabilities
-    scheme : one of `COMBINATIONS`
     priors : n_classes, uniform unless given; only `product` uses them
 
     Returns

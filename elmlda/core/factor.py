@@ -27,12 +27,8 @@ def factorise(matrix: FloatArray, square_sums: FloatArray, dtype: np.dtype[Any])
     """Replace `matrix` by its lower Cholesky factor; how many leading units are soundly independent.
 
     A pivot is what remains of a unit's square sum when the units before it have explained their
-    part. Nothing but rounding of `dtype` remains when it is below `tolerance`.
-
-    Parameters
-    ----------
-    matrix : n_hidden × n_hidden in float64, only the lower triangle is used
-    square_sums : n_hidden, the diagonal of what was rounded to `dtype`
+    part. Nothing but rounding of `dtype` remains when it is below `tolerance`. The `square_sums` are
+    the diagonal of what was rounded.
     """
     n_factored = cholesky(matrix)
     pivots = np.einsum("ii->i", matrix)[:n_factored] ** 2
@@ -47,12 +43,8 @@ def is_nearly_singular(
     """Whether the first units have an eigenvalue that is nothing but rounding: inverse iteration.
 
     A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
-    need be small; G⁻¹eⱼ for the smallest one is large all the same.
-
-    Parameters
-    ----------
-    largest : square sum that rounding is relative to; unless given, the factor's largest pivot, which
-        is at most G's largest eigenvalue
+    need be small; G⁻¹eⱼ for the smallest one is large all the same. Rounding is relative to the
+    `largest` square sum; unless given, the largest pivot, at most G's largest eigenvalue.
     """
     leading = factor[:size, :size]
     diagonal = np.einsum("ii->i", leading)

@@ -31,15 +31,9 @@ async def prepare_worker(
 ) -> int | str:
     """Check the Dask worker that this runs on, and give it the resources that jobs ask for.
 
-    It must have the same libraries and data as the process that sends the jobs.
-
-    Parameters
-    ----------
-    turn : name of the resource for one network at a time
-
-    Returns
-    -------
-    Bytes of memory that it has for a network, or why it does not pass.
+    It must have the same libraries and data as the process that sends the jobs. Returns the bytes of
+    memory that it has for a network, or why it does not pass. `turn` is the resource for one network
+    at a time.
     """
     for name, theirs in library_versions().items():
         if theirs != versions[name]:

@@ -79,13 +79,11 @@ def _check_label(path: Path, model: Model, label: str | None) -> str | None:
 
 
 def find_labels(source: str | None) -> TrueLabels:
-    """Where the samples' labels are.
+    """Labels by their source.
 
-    Parameters
-    ----------
-    source : folder, the name of the folder that a file is in; name, the file's own up to the first
-        character that is no letter or digit; or a CSV file with the columns file and label, and
-        sample where a file has several
+    folder is the name of the folder that a file is in; name the file's own up to the first character
+    that is no letter or digit; anything else a CSV file with the columns file and label, and sample
+    where a file has several.
     """
     if source is None:
         return lambda _path, _sample: None

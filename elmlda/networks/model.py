@@ -119,9 +119,7 @@ class TooLargeError(ElmldaError, MemoryError):
 class Trainer:
     """A network in training: batches of samples in, in any number and size; the network out.
 
-    Parameters
-    ----------
-    samples, labels : the training data where they are all there, for constrained input weights
+    Constrained input weights need all training samples and their labels at the start.
     """
 
     def __init__(
@@ -156,12 +154,9 @@ class Trainer:
         add_samples(self.statistics, layer, inputs, labels, chunk, weights=weights)
 
     def solve(self, ridge: float | None, priors: FloatArray | None) -> Network:
-        """The network of the samples so far.
+        """The network of the samples so far; without a ridge GCV chooses it, without priors it is PI.
 
-        Parameters
-        ----------
-        ridge : λ, or None for GCV's choice
-        priors : LDA's n_classes prior probabilities, shared out among the classes seen; None for PI
+        Prior probabilities of classes that have no samples yet are shared out among the others.
         """
         if ridge is None:
             ridge = choose_ridge(self.statistics)

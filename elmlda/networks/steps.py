@@ -99,10 +99,7 @@ def add_samples(
 
 
 def score_samples(
-    layer: HiddenLayer,
-    scorers: Sequence[Callable[[FloatArray], FloatArray]],
-    inputs: Rows,
-    chunk: int,
+    layer: HiddenLayer, scorers: Sequence[Callable[[FloatArray], FloatArray]], inputs: Rows, chunk: int
 ) -> list[FloatArray]:
     """Scores of every sample by each scorer, samples as rows.
 

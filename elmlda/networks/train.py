@@ -118,7 +118,7 @@ def run_network(
 
     Parameters
     ----------
-    sizes : hidden sizes, ascending: one network of the largest size gives them all
+    sizes : ascending: one network of the largest size gives them all
     methods : which of `METHODS` to test; what only the others need is not computed
     direct : have LDA-ELM, alone and of one size, as the paper writes it instead of from PI-ELM
     """
@@ -182,12 +182,9 @@ def in_enough_precision(
     double_bytes: int,
     free: Callable[[], int | None] = free_memory,
 ) -> Result:
-    """Do the work, and again in double precision where float32 was not enough and double fits.
+    """Do the work, and again in double precision where float32 was not enough.
 
-    Parameters
-    ----------
-    double_bytes : memory that the work takes in double precision
-    free : asked for the memory there is, where the work is done
+    It takes `double_bytes` of memory then, of those that are `free` where the work is done.
     """
     with suppress(LostPrecisionError):
         return work(settings)
