@@ -1,4 +1,4 @@
-"""What this machine is and has: for manifests, thread counts and memory checks."""
+"""The machine's cores, memory and processor: for manifests, thread counts and memory checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def share_cores(n_processes: int) -> int:
 
 
 def require_limits() -> None:
-    """Refuse limits under which importing the libraries would fail, or OpenBLAS retry for ever."""
+    """Refuse limits under which importing the libraries would fail, or OpenBLAS retry forever."""
     n_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if n_files < FILES_NEEDED:
         raise ElmldaError(
@@ -115,7 +115,7 @@ def _address_space() -> int | None:
 
 
 def _cgroup_memory(folder: Path) -> int:
-    """What a control group leaves, its page cache counted as free. ValueError: it has no limit."""
+    """Memory left in a control group, its page cache counted as free. ValueError: no limit."""
     second = (folder / "memory.max").exists()
     limit = int(_read(folder, "memory.max" if second else "memory.limit_in_bytes"))
     used = int(_read(folder, "memory.current" if second else "memory.usage_in_bytes"))

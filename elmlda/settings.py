@@ -1,4 +1,4 @@
-"""What a network and a run are made of: names, defaults and their limits, light to import."""
+"""Settings of networks and jobs: names, defaults and their limits, light to import."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_CHUNK = 4000
 LARGEST = 1e300
 """Of a weight range: its double must be a float64 too."""
 PRIORS_TOLERANCE = 1e-6
-"""How far from one the sum of priors may be: what is written with a few digits."""
+"""How far from one the sum of priors may be, as they are written with a few digits."""
 DEFAULT_RIDGE = 1.0
 """Of networks that are for use; experiments have the paper's, 0."""
 PAPER_RANGE = 0.5
@@ -43,7 +43,7 @@ def usual_weight_range(n_inputs: int, bias: bool) -> float:
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """Everything that makes a network what it is, but for its seed, its data and its size."""
+    """Everything that defines a network but its seed, its data and its size."""
 
     activation: str = "tanh"
     weight_range: float = PAPER_RANGE
@@ -88,7 +88,7 @@ class NetworkSettings:
         return self.input_weights.startswith("receptive-field")
 
     def in_double(self) -> NetworkSettings:
-        """The same, for a network that float32 is not enough for."""
+        """The same settings in double precision."""
         return replace(self, precision="double")
 
     def identity(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class NetworkSettings:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a network may use while it is trained; changes no result (label level)."""
+    """What a network may use while it is trained; results are the same up to rounding."""
 
     threads: int = 1
     chunk: int = DEFAULT_CHUNK
@@ -114,10 +114,10 @@ class Resources:
 
 @dataclass(frozen=True)
 class DatasetRef:
-    """Which dataset, for a process that loads it by itself."""
+    """A dataset, for a process that loads it itself."""
 
     name: str | None = None
-    """Of the catalogue, or a .npz or .csv file of the user's own."""
+    """Of the catalogue, or a .npz or .csv file."""
     data_dir: Path | None = None
     label: str | None = None
     """The column of a .csv file that has the class."""
@@ -127,7 +127,7 @@ class DatasetRef:
     """Columns of a .csv file that are no inputs."""
 
     def expecting(self, checksums: Mapping[str, str]) -> DatasetRef:
-        """The same, for a process that must load data of this content."""
+        """The same dataset, which must have these checksums."""
         return replace(self, checksums=tuple(checksums.items()))
 
 

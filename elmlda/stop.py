@@ -14,7 +14,7 @@ from typing import NoReturn
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 Situation = Callable[[], tuple[str, Callable[[], object]]]
-"""What to do next, in words, and what is to be closed before they are printed."""
+"""Advice on how to go on, and a function to call before it is printed."""
 
 
 def _at_start() -> tuple[str, Callable[[], object]]:
@@ -42,13 +42,13 @@ class Stopped(BaseException):
 
 
 def _release_semaphores() -> None:
-    """Remove those of worker processes, or Python's resource tracker warns of each that is left."""
+    """Remove worker processes' semaphores, or Python's resource tracker warns of each."""
     if "multiprocessing.util" in sys.modules:
         sys.modules["multiprocessing.util"]._run_finalizers(0)
 
 
 def listen(situation: Situation = _at_start) -> None:
-    """Raise `Stopped` when a signal comes, unless whoever started this had it ignored (nohup)."""
+    """Raise `Stopped` when a signal comes, unless the signal was ignored at the start (nohup)."""
     global _situation
     _situation = situation
     for number in SIGNALS:

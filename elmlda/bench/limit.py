@@ -70,7 +70,7 @@ class PrecisionStanding:
 
 
 def race_precisions(plan: RacePlan, timed: TimedNetwork) -> list[PrecisionStanding]:
-    """Time the plan's network in the precisions that `timed` has not, and compare all of them."""
+    """Time the plan's network in the other precisions, and compare all of them."""
     found = {timed.precision: timed}
     for precision in PRECISIONS:
         if precision not in found:

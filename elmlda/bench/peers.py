@@ -194,7 +194,7 @@ def why_absent(name: str, activation: str) -> str | None:
 
 
 def why_too_large(name: str, task: PeerTask, n_hidden: int) -> str | None:
-    """Why a peer cannot be run with so many hidden units, None if its memory is there."""
+    """Why a peer cannot be run with so many hidden units, None if there is enough memory."""
     needed = LIBRARY_BYTES + PEERS[name].needed_bytes(task, n_hidden)
     available = available_memory()
     if available is None or needed <= available:

@@ -79,7 +79,7 @@ class RacePlan:
     contestants: tuple[str, ...]
     """Some of `CONTESTANTS`, beside the nested network and the limit."""
     peer_fanouts: tuple[int, ...]
-    """Those of the fan-outs at which the peers are timed; their sum over all is fitted."""
+    """The fan-outs at which the peers are timed; their sum over all is fitted."""
     seed: int
     settings: NetworkSettings
     resources: Resources

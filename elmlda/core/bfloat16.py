@@ -1,4 +1,4 @@
-"""Rounding to bfloat16, and Gram matrices of what was rounded.
+"""Rounding to bfloat16, and Gram matrices of rounded values.
 
 A bfloat16 number is a float32 without its lower 16 bits. The product of two is exact in float32, so a
 Gram matrix of rounded outputs is the same by the float32 BLAS and by matrix units (Intel AMX), up to
@@ -55,7 +55,7 @@ class Multiplier:
 
 @cache
 def choose_multiplier() -> Multiplier:
-    """MKL where the processor has matrix units and the package is there, else the float32 BLAS."""
+    """MKL where the processor has matrix units and mkl is installed, else the float32 BLAS."""
     try:
         if "amx_bf16" in read_cpu_flags():
             return load_mkl()

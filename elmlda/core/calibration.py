@@ -12,7 +12,7 @@ N_BINS = 15
 """Of confidence, the posterior of the chosen class. They have equal widths, and their upper edges are
 theirs, as in Guo et al. (2017)."""
 SMALLEST = float(np.finfo(np.float32).tiny)
-"""Float32's smallest normal number: kept posteriors are float32, and what is below counts as this."""
+"""Float32's smallest normal number: stored posteriors are float32, and smaller ones count as this."""
 
 
 def log_loss(posteriors: FloatArray, labels: IntArray) -> float:
@@ -47,7 +47,7 @@ class Reliability:
     """How many of them have the chosen class."""
 
     def plus(self, other: Reliability) -> Reliability:
-        """Of both, as if they were of one classifier."""
+        """The samples of both, as if of one classifier."""
         return Reliability(
             self.counts + other.counts,
             self.confidence_sums + other.confidence_sums,

@@ -27,8 +27,8 @@ def factorise(matrix: FloatArray, square_sums: FloatArray, dtype: np.dtype[Any])
     """Replace `matrix` by its lower Cholesky factor; how many leading units are soundly independent.
 
     A pivot is what remains of a unit's square sum when the units before it have explained their
-    part. Nothing but rounding of `dtype` remains when it is below `tolerance`. The `square_sums` are
-    the diagonal of what was rounded.
+    part. Below `tolerance` it is rounding error of `dtype`. The `square_sums` are the diagonal of
+    the rounded matrix.
     """
     n_factored = cholesky(matrix)
     pivots = np.einsum("ii->i", matrix)[:n_factored] ** 2
@@ -40,7 +40,7 @@ def factorise(matrix: FloatArray, square_sums: FloatArray, dtype: np.dtype[Any])
 def is_nearly_singular(
     factor: FloatArray, size: int, dtype: np.dtype[Any], largest: float | None = None
 ) -> bool:
-    """Whether the first units have an eigenvalue that is nothing but rounding: inverse iteration.
+    """Whether the first units have an eigenvalue that is rounding error: inverse iteration.
 
     A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
     need be small; G⁻¹eⱼ for the smallest one is large all the same. Rounding is relative to the
@@ -58,12 +58,12 @@ def is_nearly_singular(
 
 
 def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:
-    """Relative size of an eigenvalue that is nothing but rounding of a Gram matrix of that dtype."""
+    """Relative size of an eigenvalue that is rounding error in a Gram matrix of that dtype."""
     # A float32 matrix is doubted early, since it can be had in float64 instead.
     multiple = 100 if dtype == np.float32 else max(size, 100)
     return float(multiple * np.finfo(dtype).eps)
 
 
 def smallest_sure_ridge(n_samples: int) -> float:
-    """Above it float32 is enough for units whose outputs are in ±1: no eigenvalue is mere rounding."""
+    """Above it float32 is enough for units whose outputs are in ±1: no eigenvalue is rounding error."""
     return rounding_tolerance(1, np.dtype(np.float32)) * n_samples

@@ -26,7 +26,7 @@ def _softsign(x: FloatArray) -> None:
 
 
 def _sine(x: FloatArray) -> None:
-    with np.errstate(invalid="ignore"):  # of what is not finite: here, since it may run in a thread
+    with np.errstate(invalid="ignore"):  # infinite inputs; here, since threads do not inherit it
         np.sin(x, out=x)
 
 
@@ -104,7 +104,7 @@ class HiddenLayer:
     def add_gram(self, hidden: FloatArray, gram: FloatArray) -> None:
         """Add AᵀA of hidden outputs A (n_samples × n_hidden) to the lower triangle of `gram`.
 
-        Where matrix units multiply what was rounded, `hidden` is overwritten.
+        Where matrix units multiply rounded outputs, `hidden` is overwritten.
         """
         mkl = choose_multiplier().mkl if self.is_rounded else None
         if mkl:

@@ -38,7 +38,7 @@ SMALLEST = 1e-6
 exactly need none for GCV, but LDA's covariance does."""
 STEPS_PER_DECADE = 4
 LARGEST = 1e290
-"""Of a hidden unit's square sum: what is computed from it must be a float64 too."""
+"""Of a hidden unit's square sum: results computed from it must not overflow float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def choose_ridge(statistics: Statistics) -> float:
 
 
 def _rounding(statistics: Statistics) -> float:
-    """Eigenvalues up to this may be nothing but rounding."""
+    """Eigenvalues up to this may be rounding errors."""
     tolerance = rounding_tolerance(statistics.n_hidden, statistics.gram.dtype)
     return tolerance * _largest_square_sum(statistics)
 

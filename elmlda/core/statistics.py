@@ -1,4 +1,4 @@
-"""What both methods need of the training data: sums over samples, so they stream and merge."""
+"""Sums over the training samples, all that both methods need: they stream and add up."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Statistics:
         return min(self.n_hidden, int(self.n_samples))
 
     def leading(self, n_hidden: int) -> Statistics:
-        """Those of the first hidden units alone, which are a network too; nothing is copied."""
+        """Statistics of the first hidden units, which are a network themselves; nothing is copied."""
         if n_hidden == self.n_hidden:
             return self
         return Statistics(
@@ -88,7 +88,7 @@ class Statistics:
             add_gram(hidden.T, self.gram)
         else:
             layer.add_gram(hidden, self.gram)
-        # Not in place: counts are whole numbers until a weight is none.
+        # Not in place: integers become floats with the first weights.
         self.class_counts = self.class_counts + np.bincount(labels, weights, self.n_classes)
 
     def plus(self, other: Statistics) -> Statistics:

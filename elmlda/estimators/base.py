@@ -1,4 +1,4 @@
-"""What one network and an ensemble have in common: reading data, predictions, files."""
+"""The base of both estimators: reading data, predictions, files."""
 
 from __future__ import annotations
 

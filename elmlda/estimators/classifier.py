@@ -124,7 +124,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
     array([0, 0])
     """
 
-    n_hidden: int | None = field(default=None, kw_only=False)  # alone it may come without its name
+    n_hidden: int | None = field(default=None, kw_only=False)  # may be passed by position
     output: str = "lda"
 
     def __sklearn_tags__(self) -> Tags:

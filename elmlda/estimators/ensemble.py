@@ -60,7 +60,7 @@ class ELMEnsembleClassifier(ELMBase):
 
     _is_ensemble = True
 
-    n_estimators: int = field(default=10, kw_only=False)  # these three may come without their names
+    n_estimators: int = field(default=10, kw_only=False)  # these three may be passed by position
     combine: str = field(default="mean", kw_only=False)
     n_jobs: int | None = field(default=None, kw_only=False)
 

@@ -142,7 +142,7 @@ def seed_sequence(random_state: RandomState, key: tuple[int, ...] = (0,)) -> np.
 
 
 def require_number(name: str, found: Any, kind: Any, least: float, most: float = np.inf) -> None:
-    """Refuse what is not a whole number from `least` on, or, of kind Real, a number above it."""
+    """Refuse anything but a whole number from `least` on, or, of kind Real, a number above it."""
     wanted = "whole number" if kind is Integral else "number"
     bound = f"from {least} on" if kind is Integral else f"above {least}"
     fits = isinstance(found, kind) and not isinstance(found, bool) and least <= found < np.inf

@@ -35,7 +35,7 @@ ANSWER_SECONDS = 60.0
 """How long a run waits for the scheduler's answer, and for each worker's to its check."""
 NO_ANSWER = "it does not answer."
 NO_WORKER_SECONDS = 60.0
-"""How long a run waits for a worker, before its first network and when all have gone."""
+"""How long a run waits for a worker, before its first network and after the last one left."""
 POLL_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
 
@@ -103,7 +103,7 @@ async def _shake_hands(distributed: Any, address: str) -> None:
 
 
 def _within(seconds: float, ask: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
-    """What `ask` returns, or TimeoutError: a scheduler that hangs would block Dask's call for ever."""
+    """Call `ask` with a timeout: a scheduler that hangs would block Dask's call forever."""
     return submit_in_thread(ask, *arguments, **options).result(seconds)
 
 
@@ -132,7 +132,7 @@ def find_scheduler(where: str) -> str:
 
 @dataclass
 class _DaskWorkers:
-    """Those of a cluster's workers that were checked and passed."""
+    """The workers of a cluster that passed the check."""
 
     cluster: Cluster
     client: Any
@@ -150,7 +150,7 @@ class _DaskWorkers:
     """The resource that only workers have which passed this run's check: one each."""
 
     def wait_for_one(self) -> None:
-        """Check the workers that are there, or wait for the first; refuse any that does not pass."""
+        """Check all workers, or wait for the first; refuse any that does not pass."""
         if not self.count(refuse=True):
             warnings.warn(
                 f"{self.cluster.where} has no worker yet: waiting {NO_WORKER_SECONDS:.0f} s for one.",
@@ -204,7 +204,7 @@ class _DaskWorkers:
         return self.client.get_executor(pure=False, resources=self._resources())
 
     def _update(self, refuse: bool) -> None:
-        """Check workers that have joined; forget those that have gone."""
+        """Check workers that have joined; forget those that have left."""
         if self.client.status != "running":
             raise CancelledError
         present = self._present()
@@ -246,7 +246,7 @@ class _DaskWorkers:
         return found
 
     def _judge(self, address: str, answer: Any, refuse: bool) -> bool:
-        """Whether a worker may have jobs, from its answer: its memory, or what is wrong."""
+        """Whether a worker gets jobs, by its answer: its memory, or why it does not pass."""
         if isinstance(answer, int):
             self.most_bytes = max(self.most_bytes, answer)
             return answer >= self.cluster.peak_bytes

@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class Workers(Protocol):
-    """A backend that is open: what does the jobs."""
+    """An open backend, which does the jobs."""
 
     @property
     def poll_seconds(self) -> float | None:
@@ -38,7 +38,7 @@ class Workers(Protocol):
         """Jobs that may be under way at once."""
 
     def free_bytes(self) -> int | None:
-        """Memory that a job may take; None where nobody knows."""
+        """Memory that a job may take; None if unknown."""
 
     def submit(self, function: Callable[[Job], Result], job: Job) -> Future[Result]:
         """Start a job."""
@@ -55,7 +55,7 @@ class SharedJob(Generic[Part, Result]):
     parts: Sequence[Any]
     merge: Callable[[Part, Part], Part]
     finish: Callable[[Any, Part], Result]
-    """What makes the result of the whole job from the merged parts."""
+    """Makes the result of the whole job from the merged parts."""
     whole: Any
 
 
@@ -154,7 +154,7 @@ class _LocalWorkers:
         done = _complete(self, shared.do_part, iter(shared.parts))
         numbered = ((numbers[id(part)], result) for part, result in done)
         merged = _merge_tree(numbered, len(shared.parts), shared.merge)
-        # In this process, not in a worker: what is merged may be large to send.
+        # In this process, not in a worker: the merged parts may be large to send.
         return submit_in_thread(shared.finish, shared.whole, merged).result()
 
 

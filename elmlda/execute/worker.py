@@ -1,4 +1,4 @@
-"""What a Dask worker does: it is checked and prepared once, and then does jobs."""
+"""Functions that run on a Dask worker: it is checked and prepared once, and then does jobs."""
 
 from __future__ import annotations
 

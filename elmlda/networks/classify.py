@@ -1,4 +1,4 @@
-"""What a model says of the samples in a file, and whether it is right."""
+"""Classify the samples in a file with a model, and compare with their labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Answers:
     truth: list[str | None]
     """Each sample's label where it is known."""
     digit: Digit | None = None
-    """What was found in an image."""
+    """The digit found in an image."""
 
     def name(self, sample: int) -> str:
         return str(self.path) if len(self.values) == 1 else f"{self.path}:{sample}"

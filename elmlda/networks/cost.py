@@ -195,12 +195,12 @@ def predict_total_bytes(one: int, input_bytes: int, n_processes: int) -> int:
 
 
 def _retained(*freed: int) -> int:
-    """What a process may keep of arrays that it has freed."""
+    """Memory of freed arrays that a process may keep."""
     return sum(n_bytes for n_bytes in freed if n_bytes < LARGE_BYTES)
 
 
 def free_memory() -> int | None:
-    """Bytes that a run may take: what is free, and what this process holds already."""
+    """Bytes that a run may take: free memory, and the memory that this process has already."""
     available = available_memory()
     return None if available is None else available + held_memory()
 

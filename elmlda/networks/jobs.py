@@ -1,10 +1,10 @@
-"""A network as a job: what a worker process does with it, on data that it loads by itself."""
+"""Networks as jobs of worker processes, which load the data themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -18,26 +18,27 @@ from elmlda.networks.steps import accumulate_statistics, draw_layer
 from elmlda.networks.train import METHODS, NetworkResult, finish_network, run_network
 from elmlda.settings import DatasetRef, NetworkJob, Resources, RowBlockJob
 
+Data = TypeVar("Data", Dataset, Dataset | Table)
+
 _kept: dict[Callable[..., Any], tuple[DatasetRef, Any]] = {}
 """Loader -> the data that this process has loaded last, and the reference that expects them."""
 
 
 def load_job_data(ref: DatasetRef) -> Dataset:
     """The data of this process's jobs, divided into a training and a test part."""
-    data: Dataset = _load_once(load_dataset, ref)
-    return data
+    return _load_once(load_dataset, ref)
 
 
 def load_job_source(ref: DatasetRef) -> Dataset | Table:
     """The data of this process's jobs as they are stored."""
-    data: Dataset | Table = _load_once(load_source, ref)
-    return data
+    return _load_once(load_source, ref)
 
 
-def _load_once(load: Callable[..., Any], ref: DatasetRef) -> Any:
+def _load_once(load: Callable[..., Data], ref: DatasetRef) -> Data:
     """Load data, unless the last that were loaded have the checksums that the job expects."""
     if ref.checksums and load in _kept and _kept[load][0] == ref:
-        return _kept[load][1]
+        data: Data = _kept[load][1]
+        return data
     _kept.pop(load, None)  # first, so that there are never two in memory
     data = load(ref.name, ref.data_dir, ref.label, ref.drop)
     expected = dict(ref.checksums)
@@ -77,7 +78,7 @@ def accumulate_block(job: RowBlockJob) -> Statistics:
 
 
 def finish_job(job: NetworkJob, statistics: Statistics) -> NetworkResult:
-    """Solve and test the job's network, whose statistics are there, in this process."""
+    """Solve and test the job's network from its statistics, in this process."""
     dataset, rng = load_job_data(job.dataset), job_generator(job)
     return finish_network(dataset, rng, statistics, job.sizes, job.settings, job.resources)
 

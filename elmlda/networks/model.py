@@ -35,7 +35,7 @@ OTHER_SCALE = 10
 
 @dataclass(frozen=True)
 class Recipe:
-    """What makes a network what it is before it has seen a sample."""
+    """What defines a network before training."""
 
     seed: np.random.SeedSequence
     n_inputs: int
@@ -203,7 +203,7 @@ def fit_network(
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """One network or an ensemble of them, with what is needed to use it on new data."""
+    """One network or an ensemble, with all that new data need to be classified."""
 
     networks: tuple[Network, ...]
     classes: NDArray[Any]

@@ -101,7 +101,7 @@ def read_model(path: Path) -> Model:
             raise ValueError(f"it holds the arrays {', '.join(found[:5]) or 'none'}")
         about = json.loads(str(arrays.pop("about")))
         _require_format(path, about, found)
-        with np.errstate(all="ignore"):  # what is not finite is refused where it matters
+        with np.errstate(all="ignore"):  # values that are not finite are refused below
             _require_arrays(about["networks"], arrays)
             return _assemble(path, about, arrays)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:

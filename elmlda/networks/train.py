@@ -1,6 +1,6 @@
 """The one engine: random generator in, every readout's scores and error counts out.
 
-Whoever trains a network does it here: the hidden layer is drawn, the training samples are accumulated
+Every network is trained here: the hidden layer is drawn, the training samples are accumulated
 chunk by chunk, output weights are solved and the test samples scored. Where float32 turns out not to be
 enough, everything is done again in double precision, if that fits into memory.
 """
@@ -37,7 +37,7 @@ from elmlda.networks.steps import accumulate_statistics, draw_layer, resolve_pri
 from elmlda.settings import NetworkSettings, Resources
 
 METHODS = ("pi", "pi_constant", "lda")
-"""What a network's errors can be counted of; `pi_constant` is PI-ELM with a constant hidden unit."""
+"""Methods whose errors are counted; `pi_constant` is PI-ELM with a constant hidden unit."""
 
 Result = TypeVar("Result")
 
@@ -73,7 +73,7 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What a network gave for each readout, the precision that it took, and its time."""
+    """A network's scores by each readout, the precision that was needed, and its time."""
 
     readouts: tuple[Scored, ...]
     precision: str
@@ -86,7 +86,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class NetworkResult:
-    """What is kept of a network: counts at each hidden size, and the largest size's posteriors.
+    """A network's test: error counts at each hidden size, and the largest size's posteriors.
 
     The counts of methods that were not asked for are empty, and without LDA so are the posteriors.
     """
