@@ -40,7 +40,7 @@ def conduct(plan: Plan[Any, Any], progress: OpenProgress, command: str) -> Outco
     multiplier = find_multiplier(plan.settings.precision)
     machine = describe_machine() | ({"bfloat16": multiplier.library} if multiplier else {})
     entry = replace(plan.entry, machine=machine, command=command)
-    with Run(plan.folder, entry) as run:
+    with Run.open(plan.folder, entry) as run:
         files = {kind: run.records(kind) for kind in plan.experiment.record_types}
         records = plan.drop_incomplete(_read(files))
         for kind, file in files.items():

@@ -6,7 +6,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -90,32 +90,26 @@ def unlink_others(path: Path) -> None:
 
 def lock_folder(folder: Path) -> IO[str]:
     """Lock the folder for this process until the file is closed; an error if another one has it."""
-    with explain_refusal(folder / LOCK):
-        file = open(folder / LOCK, "a+", encoding="ascii", opener=open_no_link)  # noqa: SIM115
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.seek(0)
-        holder = file.read().strip() or "unknown"
-        file.close()
-        raise ElmldaError(
-            f"{folder} is being written by another elmlda (process {holder}).",
-            "Wait for it, or use another {out}.",
-            out=None,
-        ) from None
-    if os.fstat(file.fileno()).st_nlink > 1:  # a hard-linked copy of the folder must not be locked too
-        (folder / LOCK).unlink()
-        file.close()
-        return lock_folder(folder)
-    try:
-        with explain_refusal(folder / LOCK):
-            file.truncate(0)
-            file.write(f"{os.getpid()}\n")
-            file.flush()
-    except BaseException:
-        with suppress(OSError):  # closing writes what is buffered
-            file.close()
-        raise
+    path = folder / LOCK
+    with explain_refusal(path), ExitStack() as stack:
+        file = stack.enter_context(open(path, "a+", encoding="ascii", opener=open_no_link))
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise ElmldaError(
+                f"{folder} is being written by another elmlda (process {holder}).",
+                "Wait for it, or use another {out}.",
+                out=None,
+            ) from None
+        if os.fstat(file.fileno()).st_nlink > 1:  # a hard-linked copy must not be locked, too
+            path.unlink()
+            return lock_folder(folder)
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        stack.pop_all()  # stays open
     return file
 
 

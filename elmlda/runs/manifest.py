@@ -20,6 +20,8 @@ OPTIONS = (
 )  # fmt: skip
 """Settings of a run that an option of the same name sets."""
 MANIFEST = "manifest.json"
+USE_THE_SAME = "Use the same settings to continue it, or another {out} for a new run."
+USE_THAT = "Use {} to continue it, or another {out} for a new run."
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def write_manifest(folder: Path, entry: Entry) -> dict[str, Any]:
 
 def merge_entry(folder: Path, entry: Entry) -> dict[str, Any]:
     """The folder's manifest with the entry added; the manifest of another run is refused."""
-    entry = Entry(**as_json(vars(entry)))
+    entry = Entry(**json.loads(json.dumps(vars(entry))))  # as it will be when it is read back
     old = read_manifest(folder)
     _require_same_run(folder, old, entry)
     fresh = {"schema": SCHEMA, "elmlda": __version__, "run": entry.identity}
@@ -139,37 +141,35 @@ def _require_same_run(folder: Path, manifest: Mapping[str, Any] | None, entry: E
             "Restore that file, or use another {out} for a new run.",
             out=None,
         )
-    fixed = entry.fixed
-    recorded = manifest["experiments"].get(entry.experiment, fixed)
-    made = {**manifest["run"], **{key: recorded.get(key) for key in fixed}}
-    asked = {**entry.identity, **fixed}
-    differing = [key for key in {**made, **asked} if made.get(key) != asked.get(key)]
-    if "sha256" in differing:
-        was, now = made.get("sha256") or {}, asked.get("sha256") or {}
-        files = ", ".join(name for name in {**was, **now} if was.get(name) != now.get(name))
+    recorded = manifest["experiments"].get(entry.experiment, entry.fixed)
+    made = {**manifest["run"], **{key: recorded.get(key) for key in entry.fixed}}
+    asked = {**entry.identity, **entry.fixed}
+    if files := _list_differing(made.get("sha256") or {}, asked.get("sha256") or {}):
         raise ElmldaError(
-            f"{folder} was made with other data ({files} differ).",
+            f"{folder} was made with other data ({', '.join(files)} differ).",
             "Use the same data to continue it, or another {out} for a new run.",
             out=None,
         )
-    if differing:
-        raise _explain_difference(folder, *(_by_fanout(each, entry.n_inputs) for each in (made, asked)))
+    was, now = (_by_fanout(each, entry.n_inputs) for each in (made, asked))
+    if names := _list_differing(was, now):
+        raise _explain_difference(folder, names, was, now)
 
 
-def _explain_difference(folder: Path, was: dict[str, Any], now: dict[str, Any]) -> ElmldaError:
+def _list_differing(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [key for key in {**was, **now} if was.get(key) != now.get(key)]
+
+
+def _explain_difference(
+    folder: Path, names: list[str], was: Mapping[str, Any], now: Mapping[str, Any]
+) -> ElmldaError:
     """The settings that differ, and the option that would continue the run."""
-    names = [key for key in {**was, **now} if was.get(key) != now.get(key)]
     old, new = (", ".join(f"{key} {_show(each.get(key))}" for key in names) for each in (was, now))
     fact = f"{folder} was made with {old}; this command has {new}."
     option, value = names[0], was.get(names[0])
     if len(names) > 1 or option not in OPTIONS or value is None:
-        return ElmldaError(
-            fact, "Use the same settings to continue it, or another {out} for a new run.", out=None
-        )
+        return ElmldaError(fact, USE_THE_SAME, out=None)
     setting = {"fanout_" if option == "fanout" else option: value}
-    return ElmldaError(
-        fact, "Use {} to continue it, or another {out} for a new run.", **setting, out=None
-    )
+    return ElmldaError(fact, USE_THAT, **setting, out=None)
 
 
 def _by_fanout(settings: Mapping[str, Any], n_inputs: int) -> dict[str, Any]:
@@ -189,11 +189,6 @@ def _grow(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
         else:
             grown[key] = max(old[key], new[key])
     return grown
-
-
-def as_json(value: Any) -> Any:
-    """The value as it will look when it has been written and read back."""
-    return json.loads(json.dumps(value))
 
 
 def _show(value: Any) -> str:

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +80,17 @@ class PosteriorStore:
 
     def list_networks(self, n_hidden: int) -> list[int]:
         """Numbers of the networks that have a file at this size, whether or not it can be trusted."""
-        name = re.compile(rf"([0-9]{{1,12}})-([0-9]+-)?{n_hidden}\.npz")
-        found = (name.fullmatch(path.name) for path in self._folder.glob("*.npz"))
-        return sorted(int(match[1]) for match in found if match)
+        return sorted(network for network, size in self._list_files() if size == n_hidden)
 
     def list_sizes(self) -> list[int]:
         """The hidden sizes of the files, whether or not they can be trusted."""
-        name = re.compile(r"[0-9-]+-([0-9]{1,12})\.npz")
-        found = (name.fullmatch(path.name) for path in self._folder.glob("*.npz"))
-        return [int(match[1]) for match in found if match]
+        return [size for _, size in self._list_files()]
+
+    def _list_files(self) -> Iterator[tuple[int, int]]:
+        """Number and hidden size of each file's network."""
+        for path in self._folder.glob("*.npz"):
+            if match := re.fullmatch(r"([0-9]{1,12})(?:-[0-9]+)*-([0-9]{1,12})\.npz", path.name):
+                yield int(match[1]), int(match[2])
 
     def _read(self, path: Path, network: str) -> FloatArray:
         expected = 4 * self._shape[0] * self._shape[1]

@@ -90,6 +90,7 @@ class RecordFile(Generic[Record]):
             field.name: hints[field.name]
             for field in dataclasses.fields(record_type)  # type: ignore[arg-type]
         }
+        self._header = ",".join([*self._parsers, CHECK])
 
     def read(self) -> list[Record]:
         """Every whole record; a torn last line does not count."""
@@ -114,9 +115,7 @@ class RecordFile(Generic[Record]):
         with explain_refusal(self.path), open(self.path, "ab", 0, opener=open_no_link) as file:
             size = file.tell()
             self._refuse_if_changed(size)
-            if size == 0:
-                lines.insert(0, self._header)
-            content = "".join(f"{line}\n" for line in lines).encode()
+            content = _join_lines(lines if size else [self._header, *lines])
             try:
                 if file.write(content) < len(content):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -146,13 +145,9 @@ class RecordFile(Generic[Record]):
         self._refuse()
         self._refuse_if_changed(self.path.stat().st_size if self.path.exists() else 0)
         if records != self.read():
-            self._write(records)
-
-    def _write(self, records: Sequence[Record]) -> None:
-        lines = [self._header, *map(self._format, records)]
-        content = "".join(f"{line}\n" for line in lines).encode()
-        write_atomically(self.path, content)
-        self._n_bytes = len(content)
+            content = _join_lines([self._header, *map(self._format, records)])
+            write_atomically(self.path, content)
+            self._n_bytes = len(content)
 
     def _refuse_if_changed(self, n_bytes: int) -> None:
         if self._n_bytes not in (None, n_bytes):
@@ -163,14 +158,6 @@ class RecordFile(Generic[Record]):
 
     def _read_bytes(self) -> bytes:
         return read_if_there(self.path, "a file of records") or b""
-
-    @property
-    def _header(self) -> str:
-        return f"{self._columns},{CHECK}"
-
-    @property
-    def _columns(self) -> str:
-        return ",".join(self._parsers)
 
     def _format(self, record: Record) -> str:
         text = self._format_values(record)
@@ -210,9 +197,13 @@ class RecordFile(Generic[Record]):
 
     def _not_a_record(self, number: int, line: str, why: str) -> ElmldaError:
         return ElmldaError(
-            f"{self.path}, line {number}: {line[:200]!r} is not a record of {self._columns} "
+            f"{self.path}, line {number}: {line[:200]!r} is not a record of {','.join(self._parsers)} "
             f"({why[:200]}). Remove the line to have it computed again."
         )
+
+
+def _join_lines(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def unique(records: Iterable[Record], key: Callable[[Record], Any], path: Path) -> dict[Any, Record]:

@@ -100,6 +100,7 @@ def test_which_networks_are_kept(tmp_path):
     names = [
         "0-18.npz",
         "12-2-18.npz",
+        "14-0-18-18.npz",
         "7-118.npz",
         "x-18.npz",
         ".3-18.npz",
@@ -109,7 +110,7 @@ def test_which_networks_are_kept(tmp_path):
     (tmp_path / "posteriors").mkdir()
     for name in names:
         (tmp_path / "posteriors" / name).touch()
-    assert PosteriorStore(tmp_path, {}, (1, 2)).list_networks(18) == [0, 5, 12]
+    assert PosteriorStore(tmp_path, {}, (1, 2)).list_networks(18) == [0, 5, 12, 14]
     assert PosteriorStore(tmp_path / "nowhere", {}, (1, 2)).list_networks(18) == []
 
 

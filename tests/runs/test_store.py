@@ -52,7 +52,7 @@ def file(tmp_path):
 def open_run(folder, experiment="sweep", identity=None, command="elmlda sweep", **settings):
     identity = {"seed": 1, "ridge": 0.0} if identity is None else identity
     settings = {"machine": {"cpu": "one"}, **settings}
-    return Run(folder, Entry(experiment, identity, command=command, **settings))
+    return Run.open(folder, Entry(experiment, identity, command=command, **settings))
 
 
 def enter(run):
@@ -674,7 +674,7 @@ import sys, time
 from pathlib import Path
 from elmlda.runs.manifest import Entry
 from elmlda.runs.run import Run
-with Run(Path(sys.argv[1]), Entry("sweep", {"seed": 1, "ridge": 0.0})):
+with Run.open(Path(sys.argv[1]), Entry("sweep", {"seed": 1, "ridge": 0.0})):
     print("held", flush=True)
     time.sleep(60)
 """

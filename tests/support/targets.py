@@ -332,7 +332,7 @@ def _check_records(name):
 def _manifest_bytes():
     folder = Path(_scratch()) / "run"
     extent, machine = {"repeats": 2, "n_hidden": [784, 1568]}, {"cpu": "Abacus 7", "cores": 2}
-    with Run(folder, Entry("sweep", RUN, {}, extent, machine, "elmlda sweep --fanout 1-2")):
+    with Run.open(folder, Entry("sweep", RUN, {}, extent, machine, "elmlda sweep --fanout 1-2")):
         pass
     return (folder / "manifest.json").read_bytes()
 
