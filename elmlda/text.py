@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
+LONGEST_NAME = 60
+"""Characters of a class label or column that a message shows."""
+
 
 def printable(text: object, limit: int | None = None) -> str:
     """The text with control, unprintable and surrogate characters as escapes.
@@ -14,3 +20,28 @@ def printable(text: object, limit: int | None = None) -> str:
         return shown
     head = limit // 2
     return f"{shown[:head]}…{shown[len(shown) - (limit - head - 1) :]}"
+
+
+def as_text(name: str) -> str:
+    """A file's name as a manifest can have it: bytes that are not UTF-8 become escapes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def join_words(items: Iterable[object], last: str = "and") -> str:
+    """List as in `1, 2 and 3`, leaving out the middle of a long list."""
+    words = [printable(item, LONGEST_NAME) for item in items]
+    if len(words) > 12:
+        words = [*words[:10], "…", words[-1]]
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def quote_name(name: str) -> str:
+    """A column or value from the user's data."""
+    return f"'{printable(name, LONGEST_NAME)}'"
+
+
+def format_shape(shape: tuple[int, ...]) -> str:
+    """Format as in `10000 × 28 × 28`, in one line for any rank."""
+    if len(shape) > 8:
+        return f"{format_shape(shape[:3])} × … ({len(shape)} dimensions)"
+    return " × ".join(map(str, shape))

@@ -12,7 +12,7 @@ from elmlda.cli.options import field_options
 from elmlda.cli.terminal import say
 from elmlda.cli.values import NAME_OR_PATH
 from elmlda.experiments.options import SourceOptions
-from elmlda.text import printable
+from elmlda.text import join_words, printable
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset, DatasetInfo
@@ -76,8 +76,6 @@ def _describe_known(info: DatasetInfo) -> str:
 def _describe_content(dataset: Dataset) -> str:
     """What a network would get of it."""
     import numpy as np
-
-    from elmlda.datasets.words import join_words
 
     shape = f", images of {' × '.join(map(str, dataset.image_shape))}" if dataset.image_shape else ""
     scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"

@@ -16,9 +16,9 @@ from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.datasets.content import open_content, require_memory
 from elmlda.datasets.dataset import Split, Table
 from elmlda.datasets.labels import index_classes
-from elmlda.datasets.words import as_text, join_words, quote_name
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory
+from elmlda.text import as_text, join_words, quote_name
 
 SUFFIXES = (".csv", ".tsv")
 DELIMITERS = ",;\t"
@@ -71,37 +71,45 @@ def load_csv(path: Path, label: str | None, drop: Sequence[str] = ()) -> Table:
     classes, labels = index_classes(texts.pop(label_column))
     if len(classes) < 2:
         file.fail(f"'{label}' is {join_words(classes)} in every line, expected two or more.")
-    categories = {column: file.find_categories(column, values) for column, values in texts.items()}
-    features = [
-        Feature(column, value)
-        for column in kept
-        if column != label_column
-        for value in (categories[column][0] if column in categories else (None,))
-    ]
-    names = [
-        file.names[column] if value is None else f"{file.names[column]}={value}"
-        for column, value in features
-    ]
-    find_features(path, names, file.names)  # refuses names that would be ambiguous in a model
-    what = f" for {len(names):,} inputs of {len(labels):,} samples, one for each category"
-    require_memory(path, 8 * len(labels) * len(names), what)
-    inputs = np.empty((len(labels), len(features)))
-    for i, (column, value) in enumerate(features):
-        if value is None:
-            inputs[:, i] = numbers.pop(column)  # which frees it
-        else:
-            known, indices = categories[column]
-            inputs[:, i] = indices == known.index(value)
+    columns = [column for column in kept if column != label_column]
+    names, inputs = _encode_inputs(file, columns, texts, numbers, len(labels))
     file_name = as_text(path.name).removesuffix(".gz")
     return Table(
         name=file_name[:-4] if file_name.endswith(SUFFIXES) else file_name,
         samples=Split(inputs, labels),
         classes=classes,
         checksums={file_name: file.sha256},
-        feature_names=tuple(names),
+        feature_names=names,
         is_standardised=True,
         preparation={"label": str(label), **({"drop": ", ".join(drop)} if drop else {})},
     )
+
+
+def _encode_inputs(
+    file: CsvFile,
+    columns: Sequence[int],
+    texts: dict[int, list[str]],
+    numbers: dict[int, FloatArray],
+    n_samples: int,
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names and values of the inputs; each column of numbers is freed once it is copied."""
+    categories = {column: file.find_categories(column, cells) for column, cells in texts.items()}
+    sources: list[tuple[str, int, int | None]] = []
+    for column in columns:
+        name = file.names[column]
+        if column in numbers:
+            sources.append((name, column, None))
+        else:
+            values = categories[column][0]
+            sources += [(f"{name}={value}", column, i) for i, value in enumerate(values)]
+    names = tuple(name for name, *_ in sources)
+    find_features(file.path, names, file.names)  # refuses names that would be ambiguous in a model
+    what = f" for {len(names):,} inputs of {n_samples:,} samples, one for each category"
+    require_memory(file.path, 8 * n_samples * len(names), what)
+    inputs = np.empty((n_samples, len(names)))
+    for i, (_, column, category) in enumerate(sources):
+        inputs[:, i] = numbers.pop(column) if category is None else categories[column][1] == category
+    return names, inputs
 
 
 class Feature(NamedTuple):
@@ -196,10 +204,10 @@ class CsvFile:
         return [i for i in range(n_columns) if i not in dropped]
 
     def read_columns(
-        self, wanted: Collection[int], as_text: Collection[int]
+        self, wanted: Collection[int], text_columns: Collection[int]
     ) -> tuple[dict[int, list[str]], dict[int, FloatArray]]:
-        """Columns of text, all that are wanted so and those with a word, and columns of numbers."""
-        parts: dict[int, list[FloatArray]] = {i: [] for i in wanted if i not in as_text}
+        """Columns of text, which include those with a word in them, and columns of numbers."""
+        parts: dict[int, list[FloatArray]] = {i: [] for i in wanted if i not in text_columns}
         n_samples = 0
         for lines, columns in self._blocks():
             n_samples += len(lines)

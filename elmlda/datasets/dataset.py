@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from elmlda.core.input_weights import InputSpace
 from elmlda.datasets.scaling import Scaling, standardise
-from elmlda.datasets.words import join_words
 from elmlda.errors import ElmldaError
+from elmlda.text import join_words
 
 BYTE_SCALE = 1 / 255
 STANDARDISED = "standardised by the training part"

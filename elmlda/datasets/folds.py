@@ -8,8 +8,8 @@ import numpy as np
 
 from elmlda.core.arrays import IntArray
 from elmlda.datasets.dataset import Dataset, Table
-from elmlda.datasets.words import join_words
 from elmlda.errors import ElmldaError
+from elmlda.text import join_words
 
 N_PARTS = 3
 SPLIT = "stratified, two thirds to train on and one to test on, seed 0"

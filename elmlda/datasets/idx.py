@@ -31,8 +31,8 @@ from elmlda.datasets.content import (
 )
 from elmlda.datasets.dataset import Dataset, FileCheck
 from elmlda.datasets.stored import StoredArray, assemble_split
-from elmlda.datasets.words import as_text, format_shape, join_words
 from elmlda.errors import ElmldaError
+from elmlda.text import as_text, format_shape, join_words
 
 ELEMENT_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: "i2", 0x0C: "i4", 0x0D: "f4", 0x0E: "f8"}
 TOO_LONG = "the file is too long"

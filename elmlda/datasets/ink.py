@@ -13,44 +13,28 @@ from elmlda.core.arrays import FloatArray
 
 Mask = NDArray[np.bool_]
 
-LEAST_CONTRAST = 16
-"""Grey levels of 255 between paper and ink: less is an empty image."""
-LEAST_SIGNAL = 6
-"""Standard deviations of the paper's grain: less is not ink."""
-FLAT = 12
-"""Grey levels of 255 by which the border of plain paper may differ from a plane."""
-SMALLEST_PHOTOGRAPH = 64
-"""Pixels at the longer side: what is smaller is a drawing."""
+# Drawings
+LEAST_CONTRAST = 16  # grey levels of 255 between paper and ink: less is an empty image
+LEAST_SIGNAL = 6  # standard deviations of the paper's grain: less is not ink
+FLAT = 12  # grey levels of 255 by which the border of plain paper may differ from a plane
 
-# Photographs
-WIDEST_STROKE = 0.2
-"""Of the longer side: what is dark and wider than this is a shadow or a desk."""
-FAINTEST = 0.08
-"""Darkness, as a share of the paper's brightness, that may be ink."""
-FAINTEST_DIGIT = 0.16
-"""Darkness that most of a digit must have."""
-LEAST_CHALK = 24
-"""Grey levels of 255 by which light strokes are lighter than the board: less is a lamp's spot."""
-DEEPEST_TILT = 12
-"""Degrees by which ruled lines may be off the horizontal."""
-LINE_SHARE = 0.5
-"""Of a row or column that a ruled line covers."""
+# Photographs; shares are of the longer side unless another whole is named
+SMALLEST_PHOTOGRAPH = 64  # pixels at the longer side: what is smaller is a drawing
+WIDEST_STROKE = 0.2  # what is dark and wider than this is a shadow or a desk
+FAINTEST = 0.08  # darkness, as a share of the paper's brightness, that may be ink
+FAINTEST_DIGIT = 0.16  # darkness that most of a digit must have
+LEAST_CHALK = 24  # grey levels by which chalk is lighter than the board: less is a lamp's spot
+DEEPEST_TILT = 12  # degrees by which ruled lines may be off the horizontal
+LINE_SHARE = 0.5  # of a row or column that a ruled line covers
 THICKEST_LINE = 0.04
-"""Of the longer side."""
-NEAR = 0.4
-"""Weight of the centre, see `_weigh_centre`, at some quarter of the longer side from it."""
+NEAR = 0.4  # weight of the centre, see `_weigh_centre`, at some quarter of the side from it
 
-# Strokes
-CENTRE = 0.2
-"""Of the longer side: standard deviation of how near to the centre a digit is expected."""
-SPECK = 0.03
-"""What has less than this share of the digit's pixels is dirt."""
-WIDEST_GAP = 0.1
-"""Of the digit's size: what is nearer to it belongs to it."""
-FARTHEST_PART = 0.3
-"""Of the digit's size: what is small and nearer than this is a part, like the bar of a 5."""
-BLOB = 0.55
-"""Of the digit's size: strokes are not as wide as this."""
+# Strokes; shares are of the digit's size
+CENTRE = 0.2  # of the longer side: standard deviation of how near to the centre a digit is expected
+SPECK = 0.03  # of the digit's pixels: what has fewer is dirt
+WIDEST_GAP = 0.1  # what is nearer to the digit belongs to it
+FARTHEST_PART = 0.3  # what is small and nearer than this is a part, like the bar of a 5
+BLOB = 0.55  # strokes are not as wide as this
 
 
 @dataclass(frozen=True, eq=False)

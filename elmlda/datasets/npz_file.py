@@ -25,8 +25,8 @@ from elmlda.datasets.content import MAX_GZIP_EXPANSION, HashedStream, open_input
 from elmlda.datasets.dataset import Dataset, Split, Table
 from elmlda.datasets.labels import index_classes
 from elmlda.datasets.stored import StoredArray, assemble_split
-from elmlda.datasets.words import as_text, join_words
 from elmlda.errors import ElmldaError
+from elmlda.text import as_text, join_words
 
 SPLIT_KEYS = ("x_train", "y_train", "x_test", "y_test")
 TABLE_KEYS = ("x", "y")

@@ -14,8 +14,8 @@ from elmlda.datasets.content import open_input
 from elmlda.datasets.csv_file import CsvFile, Feature, find_features
 from elmlda.datasets.idx import read_idx
 from elmlda.datasets.npz_file import open_npz, read_npy
-from elmlda.datasets.words import format_shape
 from elmlda.errors import ElmldaError
+from elmlda.text import format_shape
 
 if TYPE_CHECKING:
     from elmlda.datasets.images import Digit

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.datasets.words import quote_name
 from elmlda.errors import ElmldaError
+from elmlda.text import quote_name
 
 ELEMENTS_AT_A_TIME = 1 << 19
 """Bounds the float64 copy of what is being scaled."""

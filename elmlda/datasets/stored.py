@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from elmlda.datasets.dataset import BYTE_SCALE, Dataset, Split
 from elmlda.datasets.labels import index_classes
-from elmlda.datasets.words import format_shape, join_words
 from elmlda.errors import ElmldaError
+from elmlda.text import format_shape, join_words
 
 
 @dataclass(frozen=True, eq=False)
