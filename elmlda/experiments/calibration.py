@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -19,17 +19,23 @@ from elmlda.core.calibration import (
     measure_reliability,
 )
 from elmlda.core.evaluate import Combination, posteriors, round_posteriors
-from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.network_experiment import NetworkPlan, require_listable
-from elmlda.experiments.options import read_numbers, read_sizes
+from elmlda.experiments.options import read_numbers
 from elmlda.experiments.own_options import CalibrationOptions
-from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work
+from elmlda.experiments.plan import (
+    NetworkPlan,
+    NetworkPosteriors,
+    Records,
+    Step,
+    Work,
+    pop_whole,
+    require_kept,
+    require_listable,
+)
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
-from elmlda.runs.plausible import require_plausible
-from elmlda.runs.posteriors import PosteriorStore
+from elmlda.runs.record import Record
 from elmlda.settings import NetworkJob
 
 ROUNDING = 1e-5
@@ -57,12 +63,16 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CalibrationRecord:
+class CalibrationRecord(Record):
     """One row of calibration.csv: the mean posteriors of `size` networks on the test samples."""
 
-    FILE: ClassVar[str] = "calibration.csv"
-    EXPERIMENT: ClassVar[str] = "calibration"
-    FIXED: ClassVar[tuple[str, ...]] = ()
+    FILE, EXPERIMENT = "calibration.csv", "calibration"
+    KEY = ("n_hidden", "size", "group")
+    POSITIVE = ("fanout", "n_hidden", "size", "n_test")
+    AT_MOST: ClassVar = {
+        "errors": "n_test", "floored": "n_test",
+        "confidence": 1 + ROUNDING, "brier": 2 + ROUNDING, "ece": 1 + ROUNDING,
+    }  # fmt: skip
     fanout: float
     n_hidden: int
     size: int
@@ -86,20 +96,7 @@ class CalibrationRecord:
     """How many of them are right."""
 
     def __post_init__(self) -> None:
-        require_plausible(
-            self,
-            positive=("fanout", "n_hidden", "size", "n_test"),
-            at_most={
-                "errors": self.n_test,
-                "floored": self.n_test,
-                "confidence": 1 + ROUNDING,
-                "brier": 2 + ROUNDING,
-                "ece": 1 + ROUNDING,
-            },
-        )
-        self._check_bins()
-
-    def _check_bins(self) -> None:
+        super().__post_init__()
         counts, correct = (
             [int(count) for count in text.split(" ")] for text in (self.bin_counts, self.bin_correct)
         )
@@ -116,10 +113,6 @@ class CalibrationRecord:
             raise ValueError("the bins have another confidence or ece")
 
     @property
-    def key(self) -> Group:
-        return Group(self.n_hidden, self.size, self.group)
-
-    @property
     def reliability(self) -> Reliability:
         """The bins as arrays."""
         return Reliability(
@@ -129,12 +122,8 @@ class CalibrationRecord:
         )
 
 
-class CalibrationPlan(NetworkPlan["Calibration", NetworkJob]):
+class CalibrationPlan(NetworkPlan["Calibration"]):
     """Groups of networks of the largest hidden size, and single networks of the others."""
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        return read_sizes(self.experiment.fanouts, None, self.data.n_inputs)
 
     @cached_property
     def group_sizes(self) -> tuple[int, ...]:
@@ -160,75 +149,49 @@ class CalibrationPlan(NetworkPlan["Calibration", NetworkJob]):
 
     def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
         """The networks of the groups that are not recorded, their posteriors kept or not."""
-        return self._train(self._networks(recorded))
+        open_groups = (group for group in self.keys() if group not in recorded)
+        return self.make_jobs(sorted({network for group in open_groups for network in group.networks}))
 
-    def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
+    def missing(self, records: Records) -> list[NetworkJob]:
         """The networks of those groups whose posteriors are not kept."""
         if not self.experiment.train:
             return []
-        needed = self._networks({record.key for record in records[CalibrationRecord]})
-        return self._train(
-            one for one in needed if posteriors.read(self.key(*one), one.n_hidden) is None
+        needed = (
+            Network(job.key[0], n_hidden) for job in super().missing(records) for n_hidden in job.sizes
         )
+        return self.make_jobs(network for network in needed if self._read(network) is None)
 
-    def _networks(self, recorded: Collection[Any]) -> set[Network]:
-        open_groups = (group for group in self.keys() if group not in recorded)
-        return {network for group in open_groups for network in group.networks}
+    def _read(self, network: Network) -> FloatArray | None:
+        """What is kept of a network."""
+        return self.posteriors.read(self.key(*network), network.n_hidden)
 
-    def _train(self, networks: Iterable[Network]) -> list[NetworkJob]:
-        """Jobs that give these; in the nested design one gives all hidden sizes of a number."""
-        sizes: dict[tuple[int, ...], list[int]] = {}
-        for network in sorted(networks):
-            sizes.setdefault(self.key(*network), []).append(network.n_hidden)
-        return [self.make_job(key[0], tuple(of_key)) for key, of_key in sizes.items()]
-
-    def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         """Groups that are whole already, then each network and what becomes whole by it."""
         recorded = {record.key for record in work.records[CalibrationRecord]}
         lacking = {Network(job.key[0], size) for job in work.jobs for size in job.sizes}
-        waiting = {
-            group: lacking.intersection(group.networks)
-            for group in self.keys()
-            if group not in recorded
-        }
-        for group in _pop_whole(waiting):
-            yield Step(list(self._measure(group, work.posteriors)), n_done=0)
+        open_groups = (group for group in self.keys() if group not in recorded)
+        waiting = {group: lacking.intersection(group.networks) for group in open_groups}
+        for group in pop_whole(waiting):
+            yield Step(self._measure(group), n_done=0)
         for job, found in execute(score_job, work.jobs, work.backend):
             # The largest is kept last: until it is, the network is trained again as large as it was,
             # and its smaller sizes are rounded as they were.
             for n_hidden, of_size in zip(job.sizes, found, strict=True):
                 kept = NetworkPosteriors(job.key, n_hidden, of_size)
                 yield Step(posteriors=kept, n_done=int(n_hidden == job.sizes[-1]))
-                for networks in waiting.values():
-                    networks.discard(Network(job.key[0], n_hidden))
-            for group in _pop_whole(waiting):
-                yield Step(list(self._measure(group, work.posteriors)), n_done=0)
+            for group in pop_whole(waiting, [Network(job.key[0], size) for size in job.sizes]):
+                yield Step(self._measure(group), n_done=0)
 
-    def _measure(self, group: Group, kept: PosteriorStore) -> Iterator[CalibrationRecord]:
-        """The group's record, if its posteriors are there."""
-        combination = Combination()
-        for network in group.networks:
-            member = kept.read(self.key(*network), group.n_hidden)
-            if member is None:
-                break
-            mean = combination.add(member)
-        else:
-            yield measure_group(group, mean, self.dataset.test.labels, self.data.n_inputs)
-            return
-        if self.experiment.train:
-            first, last = group.networks[0].number, group.networks[-1].number
-            raise ElmldaError(
-                f"posteriors of networks {first} to {last} went away while they were needed. "
-                "Run the same command again."
-            )
-
-
-def _pop_whole(waiting: dict[Group, set[Network]]) -> list[Group]:
-    """Take out the groups that wait for nothing."""
-    whole = [group for group, networks in waiting.items() if not networks]
-    for group in whole:
-        del waiting[group]
-    return whole
+    def _measure(self, group: Group) -> list[CalibrationRecord]:
+        """The group's record; none if nothing is trained and its posteriors are not there."""
+        combination, networks = Combination(), group.networks
+        name = f"posteriors of networks {networks[0].number} to {networks[-1].number}"
+        for network in networks:
+            member = self._read(network)
+            if member is None and not self.experiment.train:
+                return []
+            mean = combination.add(require_kept(member, name))
+        return [measure_group(group, mean, self.dataset.test.labels, self.data.n_inputs)]
 
 
 def count_groups(

@@ -7,7 +7,7 @@ fold of every repeat has a network of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,23 +21,25 @@ from elmlda.datasets.dataset import STANDARDISED
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment, Plans, Study
-from elmlda.experiments.options import Share, read_sizes, select
+from elmlda.experiments.options import Share, select
 from elmlda.experiments.own_options import CompareOneOptions, CompareOptions
 from elmlda.experiments.plan import Plan, Step, Work, note_double
-from elmlda.networks.cost import Problem
-from elmlda.networks.jobs import load_job_source
+from elmlda.networks.cost import Problem, predict_peak_bytes, predict_ridge_bytes
+from elmlda.networks.jobs import job_generator, load_job_source
 from elmlda.networks.train import Readout, Scored, train_network
-from elmlda.runs.plausible import require_plausible
-from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkSettings, Resources
+from elmlda.runs.record import Record
+from elmlda.settings import PRECISIONS, RULES, DatasetRef, NetworkJob
 
 
 @dataclass(frozen=True)
-class CompareRecord:
+class CompareRecord(Record):
     """One row of compare.csv: both methods' test errors at one hidden size of one network."""
 
-    FILE: ClassVar[str] = "compare.csv"
-    EXPERIMENT: ClassVar[str] = "compare"
-    FIXED: ClassVar[tuple[str, ...]] = ("folds",)
+    FILE, EXPERIMENT, FIXED = "compare.csv", "compare", ("folds",)
+    KEY = ("repeat", "fold", "n_hidden", "rule")
+    POSITIVE = ("fanout", "n_hidden", "n_train", "n_test")
+    AT_MOST: ClassVar = dict.fromkeys(("pi_errors", "pi_constant_errors", "lda_errors"), "n_test")
+    ONE_OF: ClassVar = {"rule": RULES, "precision": PRECISIONS}
     repeat: int
     fold: int
     """The part of the set that was tested on; 0 where the set has a split of its own."""
@@ -60,13 +62,7 @@ class CompareRecord:
     """Test samples of each class."""
 
     def __post_init__(self) -> None:
-        counts = ("pi_errors", "pi_constant_errors", "lda_errors")
-        require_plausible(
-            self,
-            positive=("fanout", "n_hidden", "n_train", "n_test"),
-            at_most=dict.fromkeys(counts, self.n_test),
-            one_of={"rule": RULES, "precision": PRECISIONS},
-        )
+        super().__post_init__()
         by_class = [self.class_counts, self.pi_class_errors, self.lda_class_errors]
         samples, pi, lda = ([int(count) for count in text.split(" ")] for text in by_class)
         rows = zip(samples, pi, lda, strict=True)
@@ -75,37 +71,20 @@ class CompareRecord:
         if (sum(samples), sum(pi), sum(lda)) != (self.n_test, self.pi_errors, self.lda_errors):
             raise ValueError("the classes' counts do not sum to the counts of all")
 
-    @property
-    def key(self) -> tuple[int, int, int, str]:
-        return self.repeat, self.fold, self.n_hidden, self.rule
 
+@dataclass(frozen=True, kw_only=True)
+class CompareJob(NetworkJob):
+    """One network to be trained by every rule and tested, on one division of the data.
 
-@dataclass(frozen=True)
-class CompareJob:
-    """One network to be trained by every rule and tested, on one division of the data."""
+    The key of its weights, (repeat, 1 + fold), is the same for every rule, size and precision.
+    """
 
-    dataset: DatasetRef
-    seed: int
-    repeat: int
-    fold: int
     n_folds: int
     sizes_by_rule: Mapping[str, tuple[int, ...]]
     """Rule -> hidden sizes, ascending."""
-    settings: NetworkSettings
-    resources: Resources
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Of any rule, ascending; the network has the largest."""
-        return merge_sizes(self.sizes_by_rule)
 
 
-def merge_sizes(sizes_by_rule: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The sizes of all rules, ascending."""
-    return tuple(sorted({size for sizes in sizes_by_rule.values() for size in sizes}))
-
-
-class ComparePlan(Plan["CompareOne", CompareJob]):
+class ComparePlan(Plan["CompareOne"]):
     """Every fold of every repeat on one data set, with every rule."""
 
     varied = frozenset({"ridge"})  # it is the rule's
@@ -116,24 +95,23 @@ class ComparePlan(Plan["CompareOne", CompareJob]):
         return 1 if isinstance(self.data, Dataset) else self.experiment.folds
 
     @cached_property
-    def wanted_sizes(self) -> tuple[int, ...]:
-        """Hidden sizes that are asked for, whether or not a rule can have them."""
-        return read_sizes(self.experiment.fanouts, self.experiment.hidden, self.data.n_inputs)
+    def n_train(self) -> int:
+        """Samples that every network can be trained on."""
+        if isinstance(self.data, Dataset):
+            return len(self.data.train.labels)
+        return self.data.n_samples - -(-self.data.n_samples // self.n_folds)
 
     @cached_property
     def sizes_by_rule(self) -> dict[str, tuple[int, ...]]:
         """Rule -> hidden sizes that it can have; rules without any are left out."""
-        rules = tuple(self.experiment.rules)
-        chosen = choose_sizes(self.data, self.wanted_sizes, self.n_folds, rules)
-        return {rule: some for rule, some in chosen.items() if some}
+        # Without a ridge LDA needs more samples than hidden units.
+        fewer = tuple(size for size in self.wanted_sizes if size < self.n_train)
+        sizes = {rule: fewer if rule == "none" else self.wanted_sizes for rule in self.experiment.rules}
+        return {rule: some for rule, some in sizes.items() if some}
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        return merge_sizes(self.sizes_by_rule)
-
-    @property
-    def chooses_ridge(self) -> bool:
-        return "gcv" in tuple(self.experiment.rules)
+        return tuple(sorted({size for sizes in self.sizes_by_rule.values() for size in sizes}))
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -149,14 +127,18 @@ class ComparePlan(Plan["CompareOne", CompareJob]):
         rules = sorted(self.sizes_by_rule)
         return {"repeats": self.experiment.repeats, "n_hidden": list(self.sizes), "rules": rules}
 
-    @property
-    def extra_bytes(self) -> int:
-        """Copies of the parts that a table is divided into, standardised."""
-        data = self.data
-        return 8 * data.n_samples * data.n_inputs if isinstance(data, Table) else 0
+    def network_bytes(self, problem: Problem, itemsize: int) -> int:
+        """With copies of the parts that a table is divided into, standardised."""
+        data, inputs = self.data, self.data.nbytes
+        if isinstance(data, Table):
+            inputs += 8 * data.n_samples * data.n_inputs
+        needed = predict_peak_bytes(problem, self.share.chunk, itemsize, inputs)
+        if "gcv" in self.sizes_by_rule:
+            needed = max(needed, predict_ridge_bytes(problem, itemsize, inputs))
+        return needed
 
     def problem(self, sizes: tuple[int, ...]) -> Problem:
-        data, n_train = self.data, smallest_training_part(self.data, self.n_folds)
+        data, n_train = self.data, self.n_train
         n_test = len(data.test.labels) if isinstance(data, Dataset) else data.n_samples - n_train
         return Problem(n_train, n_test, data.n_inputs, data.n_classes, sizes)
 
@@ -167,7 +149,7 @@ class ComparePlan(Plan["CompareOne", CompareJob]):
             raise ElmldaError(fact, "Use {folds}.", folds=data.n_samples)
         if not self.sizes_by_rule:
             raise ElmldaError(
-                f"{data.name}: {smallest_training_part(data, n_folds):,} training samples, "
+                f"{data.name}: {self.n_train:,} training samples, "
                 f"{self.wanted_sizes[0]:,} hidden units or more. Without a ridge LDA needs fewer:",
                 "use {rule}.",
                 rule="gcv",
@@ -188,35 +170,21 @@ class ComparePlan(Plan["CompareOne", CompareJob]):
         places = dict.fromkeys(key[:2] for key in self.keys() if key not in recorded)
         return [
             CompareJob(
-                self.ref, self.experiment.seed, repeat, fold, self.n_folds, self.sizes_by_rule,
-                self.settings, self.resources,
+                self.ref, self.experiment.seed, (repeat, 1 + fold), self.sizes, self.settings,
+                self.resources, n_folds=self.n_folds, sizes_by_rule=self.sizes_by_rule,
             )
             for repeat, fold in places
         ]  # fmt: skip
 
-    def steps(self, work: Work[CompareJob]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         for job, records in execute(run_job, work.jobs, work.backend):
-            yield Step(records, note=note_double(job.repeat, records[0].precision, self.settings))
-
-
-def choose_sizes(
-    source: Dataset | Table, sizes: tuple[int, ...], n_folds: int, rules: Sequence[str]
-) -> dict[str, tuple[int, ...]]:
-    """Rule -> sizes that it can have: without a ridge LDA needs more samples than hidden units."""
-    n_train = smallest_training_part(source, n_folds)
-    return {rule: tuple(size for size in sizes if rule != "none" or size < n_train) for rule in rules}
-
-
-def smallest_training_part(source: Dataset | Table, n_folds: int) -> int:
-    """Samples that every network can be trained on."""
-    if isinstance(source, Dataset):
-        return len(source.train.labels)
-    return source.n_samples - -(-source.n_samples // n_folds)
+            yield Step(records, note=note_double(job.key[0], records[0].precision, self.settings))
 
 
 def run_job(job: CompareJob) -> list[CompareRecord]:
     """Train and test the job's network, in this process."""
-    dataset = divide(load_job_source(job.dataset), job.seed, job.repeat, job.fold, job.n_folds)
+    place = repeat, fold = job.key[0], job.key[1] - 1
+    dataset = divide(load_job_source(job.dataset), job.seed, repeat, fold, job.n_folds)
     rules, readouts = [], []
     for rule, sizes in job.sizes_by_rule.items():
         # One ridge serves all sizes, but GCV's choice is each size's own.
@@ -227,7 +195,7 @@ def run_job(job: CompareJob) -> list[CompareRecord]:
     return [
         record
         for rule, scored in zip(rules, trained.readouts, strict=True)
-        for record in _make_records(job, dataset, rule, scored, trained.precision)
+        for record in _make_records(place, dataset, rule, scored, trained.precision)
     ]
 
 
@@ -240,14 +208,8 @@ def divide(source: Dataset | Table, seed: int, repeat: int, fold: int, n_folds: 
     return source.divide(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
 
 
-def job_generator(job: CompareJob) -> np.random.Generator:
-    """Of the network's weights: the same ones for every rule, size and precision."""
-    seed = np.random.SeedSequence(job.seed, spawn_key=(job.repeat, 1 + job.fold))
-    return np.random.default_rng(seed)
-
-
 def _make_records(
-    job: CompareJob, dataset: Dataset, rule: str, scored: Scored, precision: str
+    place: tuple[int, int], dataset: Dataset, rule: str, scored: Scored, precision: str
 ) -> Iterator[CompareRecord]:
     """Both methods at each of a readout's sizes."""
     labels, n_classes = dataset.test.labels, dataset.n_classes
@@ -260,7 +222,7 @@ def _make_records(
     for i, size in enumerate(scored.sizes):
         pi_errors, lda_errors = (found[:, i] for found in by_class)
         yield CompareRecord(
-            job.repeat, job.fold, size / dataset.n_inputs, size, rule, scored.ridge,
+            *place, size / dataset.n_inputs, size, rule, scored.ridge,
             int(pi_errors.sum()), with_constant[i], int(lda_errors.sum()),
             len(dataset.train.labels), len(labels), precision,
             *(" ".join(map(str, c)) for c in (pi_errors, lda_errors, counts)),

@@ -35,7 +35,7 @@ class Outcome:
     """Why some of them cannot be computed."""
 
 
-def conduct(plan: Plan[Any, Any], progress: OpenProgress, command: str) -> Outcome:
+def conduct(plan: Plan[Any], progress: OpenProgress, command: str) -> Outcome:
     """Compute what is missing; the command, as the user gave it, is for the manifest."""
     multiplier = find_multiplier(plan.settings.precision)
     machine = describe_machine() | ({"bfloat16": multiplier.library} if multiplier else {})
@@ -47,14 +47,14 @@ def conduct(plan: Plan[Any, Any], progress: OpenProgress, command: str) -> Outco
             file.replace(records[kind])
         outlook = _make_outlook(plan, records)
         with progress(outlook) as bar:
-            steps = plan.steps(Work(outlook.missing, records, plan.posteriors, _backend(plan)))
+            steps = plan.steps(Work(outlook.missing, records, _backend(plan)))
             _write_steps(steps, files, records, plan.posteriors, bar)
         for file in files.values():
             file.sort(key=lambda record: record.key)
         return _make_outcome(plan, _read(files))
 
 
-def look_ahead(plan: Plan[Any, Any]) -> tuple[Outlook, Outcome]:
+def look_ahead(plan: Plan[Any]) -> tuple[Outlook, Outcome]:
     """What `conduct` would do and take, and what is there already; nothing is written."""
     manifest = merge_entry(plan.folder, plan.entry)
     kinds = plan.experiment.record_types
@@ -62,16 +62,16 @@ def look_ahead(plan: Plan[Any, Any]) -> tuple[Outlook, Outcome]:
     return _make_outlook(plan, plan.drop_incomplete(records)), _make_outcome(plan, records)
 
 
-def _make_outlook(plan: Plan[Any, Any], records: Records) -> Outlook:
+def _make_outlook(plan: Plan[Any], records: Records) -> Outlook:
     n_recorded = len(_select_wanted(plan, records))
-    return Outlook(plan, len(plan.keys()), n_recorded, plan.missing(records, plan.posteriors))
+    return Outlook(plan, len(plan.keys()), n_recorded, plan.missing(records))
 
 
-def _make_outcome(plan: Plan[Any, Any], records: Records) -> Outcome:
+def _make_outcome(plan: Plan[Any], records: Records) -> Outcome:
     return Outcome(_select_wanted(plan, records), plan.explain_gaps(records))
 
 
-def _select_wanted(plan: Plan[Any, Any], records: Records) -> list[Any]:
+def _select_wanted(plan: Plan[Any], records: Records) -> list[Any]:
     """The main records that the plan asks for."""
     wanted, main = set(plan.keys()), plan.experiment.record_types[0]
     return [record for record in records[main] if record.key in wanted]
@@ -84,7 +84,7 @@ def _read(files: RecordFiles) -> Records:
     }
 
 
-def _backend(plan: Plan[Any, Any]) -> Backend:
+def _backend(plan: Plan[Any]) -> Backend:
     if not plan.share.cluster:
         return Local(plan.share.jobs)
     from elmlda.execute.cluster import Cluster

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,51 +14,48 @@ from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.network_experiment import NetworkPlan, require_listable
-from elmlda.experiments.options import read_sizes
 from elmlda.experiments.own_options import EnsembleOptions
-from elmlda.experiments.pairs import PairRecord, networks_of, whole_pairs
-from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work
+from elmlda.experiments.plan import (
+    NetworkPlan,
+    NetworkPosteriors,
+    Records,
+    Step,
+    Work,
+    pop_whole,
+    require_kept,
+    require_listable,
+)
 from elmlda.networks.jobs import run_job
 from elmlda.networks.steps import resolve_priors
-from elmlda.runs.plausible import require_plausible
-from elmlda.runs.posteriors import PosteriorStore
+from elmlda.runs.record import Record
 from elmlda.settings import COMBINATIONS, NetworkJob
 
 
 @dataclass(frozen=True)
-class EnsembleRecord:
+class EnsembleRecord(Record):
     """One row of ensemble.csv: test errors of the first `size` members of one ensemble."""
 
-    FILE: ClassVar[str] = "ensemble.csv"
-    EXPERIMENT: ClassVar[str] = "ensemble"
-    FIXED: ClassVar[tuple[str, ...]] = ("n", "n_hidden")
+    FILE, EXPERIMENT, FIXED = "ensemble.csv", "ensemble", ("n", "n_hidden")
+    KEY = ("repeat", "size", "combine")
+    POSITIVE = ("size", "n_test")
+    AT_MOST: ClassVar = {"errors": "n_test"}
+    ONE_OF: ClassVar = {"combine": COMBINATIONS}
     repeat: int
     size: int
     combine: str
     errors: int
     n_test: int
 
-    def __post_init__(self) -> None:
-        require_plausible(
-            self,
-            positive=("size", "n_test"),
-            at_most={"errors": self.n_test},
-            one_of={"combine": COMBINATIONS},
-        )
-
-    @property
-    def key(self) -> tuple[int, int, str]:
-        return self.repeat, self.size, self.combine
-
 
 @dataclass(frozen=True)
-class MistakeRecord:
+class MistakeRecord(Record):
     """One row of mistakes.csv: a test sample that the whole ensemble of a repeat gets wrong."""
 
-    FILE: ClassVar[str] = "mistakes.csv"
-    EXPERIMENT: ClassVar[str] = "ensemble"
-    FIXED: ClassVar[tuple[str, ...]] = ("n", "n_hidden")
+    FILE, EXPERIMENT, FIXED = "mistakes.csv", "ensemble", ("n", "n_hidden")
+    KEY = ("repeat", "size", "combine", "sample")
+    POSITIVE = ("size",)
+    AT_MOST: ClassVar = dict.fromkeys(("posterior", "label_posterior"), 1 + 1e-6)  # of rounding
+    ONE_OF: ClassVar = {"combine": COMBINATIONS}
     repeat: int
     size: int
     combine: str
@@ -73,27 +69,43 @@ class MistakeRecord:
     """The combined one of the class that is right."""
 
     def __post_init__(self) -> None:
-        most = 1 + 1e-6  # rounding of the average
-        require_plausible(
-            self,
-            positive=("size",),
-            at_most={"posterior": most, "label_posterior": most},
-            one_of={"combine": COMBINATIONS},
-        )
+        super().__post_init__()
         if self.label == self.chosen:
             raise ValueError(f"label and chosen are both {self.label}, expected a mistake")
 
-    @property
-    def key(self) -> tuple[int, int, str, int]:
-        return self.repeat, self.size, self.combine, self.sample
+
+@dataclass(frozen=True)
+class PairRecord(Record):
+    """One row of pairs.csv: test errors of two networks' mean posteriors.
+
+    Pairs are disjoint, of those networks whose posteriors a run has kept.
+    """
+
+    FILE, EXPERIMENT, FIXED = "pairs.csv", "ensemble", ("n", "n_hidden")
+    KEY = ("pair",)
+    POSITIVE = ("second", "n_test")
+    AT_MOST: ClassVar = {"errors": "n_test"}
+    pair: int
+    first: int
+    """Network 2·pair of the run."""
+    second: int
+    """Network 2·pair + 1."""
+    errors: int
+    n_test: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.first, self.second) != networks_of(self.pair):
+            raise ValueError(f"pair {self.pair} is not of networks {self.first} and {self.second}")
 
 
-class EnsemblePlan(NetworkPlan["Ensemble", NetworkJob]):
+def networks_of(pair: int) -> tuple[int, int]:
+    """The two networks of a pair: no other pair has them."""
+    return 2 * pair, 2 * pair + 1
+
+
+class EnsemblePlan(NetworkPlan["Ensemble"]):
     """Ensembles of networks: member i of repeat r is network r·n + i of the run."""
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        return read_sizes(self.experiment.fanout, self.experiment.hidden, self.data.n_inputs)
 
     @property
     def n_hidden(self) -> int:
@@ -118,37 +130,41 @@ class EnsemblePlan(NetworkPlan["Ensemble", NetworkJob]):
     def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
         """The networks of the repeats that are not recorded, their posteriors kept or not."""
         repeats = dict.fromkeys(key[0] for key in self.keys() if key not in recorded)
-        return [job for repeat in repeats for job in self.members(repeat)]
+        return self._train(number for repeat in repeats for number in self.members(repeat))
 
-    def members(self, repeat: int) -> list[NetworkJob]:
-        """The networks of one repeat."""
-        n = self.experiment.n
-        return [self.make_job(index, self.sizes) for index in range(repeat * n, repeat * n + n)]
+    def members(self, repeat: int) -> range:
+        """Numbers of the networks of one repeat."""
+        return range(repeat * self.experiment.n, (repeat + 1) * self.experiment.n)
 
-    def open_repeats(
-        self, errors: Iterable[EnsembleRecord], mistakes: Iterable[MistakeRecord]
-    ) -> list[int]:
+    def _train(self, numbers: Iterable[int]) -> list[NetworkJob]:
+        return self.make_jobs((number, self.n_hidden) for number in numbers)
+
+    def open_repeats(self, records: Records) -> list[int]:
         """Repeats that are not recorded in full, their mistakes included."""
-        counts = {record.key: record.errors for record in errors}
-        found = Counter(record.key[:-1] for record in mistakes)
-        lacking = {key[0] for key in self.keys() if key not in counts}
-        whole = [key for key in self.keys() if key[1] == self.experiment.n]
-        lacking |= {key[0] for key in whole if found[key] != counts.get(key)}
+        errors = {record.key: record.errors for record in records[EnsembleRecord]}
+        mistakes = Counter(record.key[:-1] for record in records[MistakeRecord])
+        lacking = {
+            key[0]
+            for key in self.keys()
+            if key not in errors or (key[1] == self.experiment.n and mistakes[key] != errors[key])
+        }
         return sorted(lacking)
 
     def drop_incomplete(self, records: Records) -> Records:
         """All but the mistakes of a repeat that was cut off, which are found again."""
+        repeats, schemes = self.open_repeats(records), self.experiment.schemes
         mistakes = records[MistakeRecord]
-        repeats = self.open_repeats(records[EnsembleRecord], mistakes)
-        schemes = self.experiment.schemes
         whole = [m for m in mistakes if m.repeat not in repeats or m.combine not in schemes]
         return {**records, MistakeRecord: whole}
 
-    def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
+    def missing(self, records: Records) -> list[NetworkJob]:
         """The members of open repeats whose posteriors are not kept."""
-        repeats = self.open_repeats(records[EnsembleRecord], records[MistakeRecord])
-        members = (job for repeat in repeats for job in self.members(repeat))
-        return [job for job in members if posteriors.read(job.key, self.n_hidden) is None]
+        numbers = (number for repeat in self.open_repeats(records) for number in self.members(repeat))
+        return self._train(number for number in numbers if self._read(number) is None)
+
+    def _read(self, number: int) -> FloatArray | None:
+        """What is kept of a network of the run."""
+        return self.posteriors.read(self.key(number, self.n_hidden), self.n_hidden)
 
     def advise(self) -> ElmldaError | None:
         """Which size would use what a sweep has kept, if that is another one."""
@@ -178,43 +194,37 @@ class EnsemblePlan(NetworkPlan["Ensemble", NetworkJob]):
     def count_jobs(self) -> int:
         return self.experiment.repeats * self.experiment.n
 
-    def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         """Pairs and repeats that are whole already, then each network and what becomes whole by it."""
-        repeats = self.open_repeats(work.records[EnsembleRecord], work.records[MistakeRecord])
-        lacking = {job.key for job in work.jobs}
-        waiting = {repeat: {job.key for job in self.members(repeat)} & lacking for repeat in repeats}
-        kept = work.posteriors
-        there = set(kept.list_networks(self.n_hidden)) - {job.key[0] for job in work.jobs}
+        lacking = {job.key[0] for job in work.jobs}
+        kept = set(self.posteriors.list_networks(self.n_hidden)) - lacking
         recorded = {record.pair for record in work.records[PairRecord]}
-        pairs = [pair for pair in whole_pairs(there) if pair not in recorded]
-        yield Step(list(self._combine_pairs(pairs, kept)), n_done=0)
-        for repeat in (repeat for repeat, keys in waiting.items() if not keys):
-            yield Step(self._combine(repeat, kept), n_done=0)
-        repeat_of = {key: repeat for repeat, keys in waiting.items() for key in keys}
+        pairs = sorted({number // 2 for number in kept} - recorded)
+        yield Step([each for pair in pairs for each in self._combine_pair(pair, kept)], n_done=0)
+        waiting = {
+            repeat: lacking.intersection(self.members(repeat))
+            for repeat in self.open_repeats(work.records)
+        }
+        for repeat in pop_whole(waiting):
+            yield Step(self._combine(repeat), n_done=0)
         for job, result in execute(run_job, work.jobs, work.backend):
+            number = job.key[0]
             yield Step(posteriors=NetworkPosteriors(job.key, self.n_hidden, result.posteriors))
-            repeat, pair = repeat_of[job.key], job.key[0] // 2
-            there.add(job.key[0])
-            if there.issuperset(networks_of(pair)) and pair not in recorded:
-                yield Step(list(self._combine_pairs([pair], kept)), n_done=0)
-            waiting[repeat].discard(job.key)
-            if not waiting[repeat]:
-                yield Step(self._combine(repeat, kept), n_done=0)
+            kept.add(number)
+            if number // 2 not in recorded:
+                yield Step(list(self._combine_pair(number // 2, kept)), n_done=0)
+            for repeat in pop_whole(waiting, [number]):
+                yield Step(self._combine(repeat), n_done=0)
 
-    def _combine(self, repeat: int, kept: PosteriorStore) -> Sequence[EnsembleRecord | MistakeRecord]:
+    def _combine(self, repeat: int) -> Sequence[EnsembleRecord | MistakeRecord]:
         """Every ensemble size and scheme of one repeat, from one pass over its members."""
         labels = self.dataset.test.labels
         counts = self.dataset.train.count_classes(self.data.n_classes)
         priors = resolve_priors(self.settings.priors, counts)
         records: list[EnsembleRecord | MistakeRecord] = []
         combinations = {scheme: Combination(scheme, priors) for scheme in self.experiment.schemes}
-        for size, job in enumerate(self.members(repeat), start=1):
-            member = kept.read(job.key, self.n_hidden)
-            if member is None:
-                raise ElmldaError(
-                    f"posteriors of repeat {repeat} went away while they were needed. "
-                    "Run the same command again."
-                )
+        for size, number in enumerate(self.members(repeat), start=1):
+            member = require_kept(self._read(number), f"posteriors of repeat {repeat}")
             for scheme, combination in combinations.items():
                 combined = combination.add(member)
                 errors = int(count_errors(combined, labels))
@@ -223,18 +233,15 @@ class EnsemblePlan(NetworkPlan["Ensemble", NetworkJob]):
                     records += _find_mistakes(repeat, size, scheme, combined, labels)
         return records
 
-    def _combine_pairs(self, pairs: Iterable[int], kept: PosteriorStore) -> Iterator[PairRecord]:
-        """The pairs whose posteriors can be read; others are left out."""
-        labels = self.dataset.test.labels
-        for pair in pairs:
-            both = [
-                kept.read(self.key(index, self.n_hidden), self.n_hidden) for index in networks_of(pair)
-            ]
-            members = [posteriors for posteriors in both if posteriors is not None]
-            if len(members) == 2:
-                mean = combine_posteriors(np.stack(members))[-1]
-                errors = int(count_errors(mean, labels))
-                yield PairRecord(pair, *networks_of(pair), errors, len(labels))
+    def _combine_pair(self, pair: int, kept: Collection[int]) -> Iterator[PairRecord]:
+        """The pair's record, if both networks are kept and can be read."""
+        if not all(number in kept for number in networks_of(pair)):
+            return
+        labels, both = self.dataset.test.labels, map(self._read, networks_of(pair))
+        members = [posteriors for posteriors in both if posteriors is not None]
+        if len(members) == 2:
+            errors = int(count_errors(combine_posteriors(np.stack(members))[-1], labels))
+            yield PairRecord(pair, *networks_of(pair), errors, len(labels))
 
 
 def _find_mistakes(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from elmlda.datasets import Dataset, Table
 
-AnyPlan: TypeAlias = Plan[Any, Any]
+AnyPlan: TypeAlias = Plan[Any]
 Plans: TypeAlias = Generator[tuple[str, AnyPlan], Sequence[Any] | None, None]
 """Titles and plans in their order; it is sent the records of each, or None while they are missing."""
 

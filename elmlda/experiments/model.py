@@ -10,9 +10,9 @@ import numpy as np
 
 from elmlda.datasets import Dataset
 from elmlda.execute.local import Local, execute
-from elmlda.experiments.network_experiment import require_possible
 from elmlda.experiments.options import Share, read_sizes, select
 from elmlda.experiments.own_options import TrainOptions
+from elmlda.experiments.plan import require_possible
 from elmlda.experiments.progress import Progress
 from elmlda.networks.cost import (
     BASE_BYTES,

@@ -26,7 +26,7 @@ SMALL = 1e12
 class Outlook:
     """What is missing in a run's folder, and what it takes to compute it."""
 
-    plan: Plan[Any, Any]
+    plan: Plan[Any]
     n_wanted: int
     """Records that are asked for."""
     n_recorded: int

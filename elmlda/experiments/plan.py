@@ -7,32 +7,31 @@ An experiment's own plan says which records and jobs there are and how jobs beco
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from elmlda.core.arrays import FloatArray
 from elmlda.datasets import Dataset, Table
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Backend
-from elmlda.experiments.options import Share
+from elmlda.experiments.options import Share, read_sizes
 from elmlda.networks.cost import (
     BASE_BYTES,
     Problem,
     predict_peak_bytes,
-    predict_ridge_bytes,
     predict_total_bytes,
     predict_waiting_bytes,
     require_room,
 )
-from elmlda.networks.steps import HIDDEN_DTYPES
+from elmlda.networks.steps import HIDDEN_DTYPES, resolve_priors
 from elmlda.runs.manifest import Entry
 from elmlda.runs.posteriors import PosteriorStore
-from elmlda.runs.records import AnyRecord
-from elmlda.settings import DatasetRef, NetworkSettings, Resources
+from elmlda.runs.record import Record
+from elmlda.settings import DatasetRef, NetworkJob, NetworkSettings, Resources, network_key
 
 if TYPE_CHECKING:
     from elmlda.experiments.experiment import Experiment
@@ -41,20 +40,13 @@ Records: TypeAlias = dict[type[Any], list[Any]]
 """Type -> all records of that type."""
 
 
-class SizedJob(Protocol):
-    """What a worker does in one go: a network at these hidden sizes."""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Ascending."""
-
-
 AnyExperiment = TypeVar("AnyExperiment", bound="Experiment")
-Job = TypeVar("Job", bound=SizedJob)
+Group = TypeVar("Group")
+MOST_NETWORKS = 100_000
+"""All of them are listed before the first is trained."""
 
 
-@dataclass(frozen=True)
-class NetworkPosteriors:
+class NetworkPosteriors(NamedTuple):
     """Test posteriors of the network with this key at this hidden size, to be stored."""
 
     key: tuple[int, ...]
@@ -63,14 +55,13 @@ class NetworkPosteriors:
 
 
 @dataclass(frozen=True)
-class Work(Generic[Job]):
+class Work:
     """What a plan's steps are made from."""
 
-    jobs: Sequence[Job]
+    jobs: Sequence[Any]
     """Those that are missing."""
     records: Records
     """Those that are there."""
-    posteriors: PosteriorStore
     backend: Backend
 
 
@@ -78,7 +69,7 @@ class Work(Generic[Job]):
 class Step:
     """What is written before the next step is computed."""
 
-    records: Sequence[AnyRecord] = ()
+    records: Sequence[Record] = ()
     posteriors: NetworkPosteriors | None = None
     n_done: int = 1
     """Jobs that were done for it."""
@@ -87,8 +78,11 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(ABC, Generic[AnyExperiment, Job]):
-    """An experiment on its data: the jobs for what is missing, and records from their results."""
+class Plan(ABC, Generic[AnyExperiment]):
+    """An experiment on its data: the jobs for what is missing, and records from their results.
+
+    A job is what a worker does in one go: a network, with its hidden `sizes`.
+    """
 
     experiment: AnyExperiment
     data: Dataset | Table
@@ -104,11 +98,6 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
 
     @property
     @abstractmethod
-    def sizes(self) -> tuple[int, ...]:
-        """Hidden sizes that networks have, ascending."""
-
-    @property
-    @abstractmethod
     def extent(self) -> dict[str, Any]:
         """What may grow when a run goes on, for the manifest."""
 
@@ -117,14 +106,19 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
         """The key of every record of the main type that is asked for."""
 
     @abstractmethod
-    def jobs(self, recorded: Collection[Any] = ()) -> Sequence[Job]:
+    def jobs(self, recorded: Collection[Any] = ()) -> Sequence[Any]:
         """The jobs for the keys that are not recorded yet."""
 
     @abstractmethod
-    def steps(self, work: Work[Job]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         """Do the jobs; each step is written before the next is computed."""
 
     # What it may change
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Hidden sizes that networks have, ascending."""
+        return self.wanted_sizes
 
     @property
     def fixed(self) -> dict[str, Any]:
@@ -137,27 +131,21 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
         return self.experiment.design or "nested"
 
     @property
-    def chooses_ridge(self) -> bool:
-        """Whether a ridge is chosen by generalised cross-validation, which takes memory."""
-        return False
-
-    @property
     def n_blocks(self) -> int:
         """Blocks of training samples that workers share each network by."""
         return 1
-
-    @property
-    def extra_bytes(self) -> int:
-        """Memory that a network's data take beside the run's."""
-        return 0
 
     def problem(self, sizes: tuple[int, ...]) -> Problem:
         """What a network of these sizes costs."""
         return Problem.of(self.dataset, sizes)
 
-    def job_problem(self, job: Job) -> Problem:
+    def job_problem(self, job: Any) -> Problem:
         """What a job costs."""
         return self.problem(job.sizes)
+
+    def network_bytes(self, problem: Problem, itemsize: int) -> int:
+        """Memory that one network takes at its peak, with its data."""
+        return predict_peak_bytes(problem, self.share.chunk, itemsize, self.data.nbytes)
 
     def check(self) -> None:
         """Refuse, before anything is computed, what would fail hours later."""
@@ -177,7 +165,7 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
         """The records without those of a step that was cut off, which are computed again."""
         return records
 
-    def missing(self, records: Records, posteriors: PosteriorStore) -> Sequence[Job]:
+    def missing(self, records: Records) -> Sequence[Any]:
         """The jobs that are left to do."""
         return self.jobs({record.key for record in records[self.experiment.record_types[0]]})
 
@@ -194,6 +182,13 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
         return None
 
     # What follows from it
+
+    @cached_property
+    def wanted_sizes(self) -> tuple[int, ...]:
+        """Hidden sizes that are asked for, by fan-out or as they are, ascending."""
+        options = vars(self.experiment)
+        fanouts: Any = options.get("fanouts", options.get("fanout"))
+        return read_sizes(fanouts, options.get("hidden"), self.data.n_inputs)
 
     @property
     def dataset(self) -> Dataset:
@@ -234,7 +229,7 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
         n_inputs = self.data.n_inputs
         return Entry(self.experiment.name, self.identity, self.fixed, self.extent, n_inputs=n_inputs)
 
-    @property
+    @cached_property
     def posteriors(self) -> PosteriorStore:
         """Stored test posteriors of the run's networks; none for data that are not divided."""
         n_test = len(self.data.test.labels) if isinstance(self.data, Dataset) else 0
@@ -242,16 +237,54 @@ class Plan(ABC, Generic[AnyExperiment, Job]):
 
     def peak_bytes(self, sizes: tuple[int, ...] | None = None) -> int:
         """Memory that the run takes at its peak: all its processes together, or one worker."""
-        data, share, sizes = self.data, self.share, sizes or self.sizes
-        problem, inputs = self.problem(sizes), data.nbytes + self.extra_bytes
+        sizes = sizes or self.sizes
+        problem = self.problem(sizes)
         precision = "double" if problem.in_double else self.settings.precision
         itemsize = HIDDEN_DTYPES[precision]().itemsize
-        one = predict_peak_bytes(problem, share.chunk, itemsize, inputs)
-        one = max(one, BASE_BYTES + data.loading_bytes)
-        if self.chooses_ridge:
-            one = max(one, predict_ridge_bytes(problem, itemsize, inputs))
+        one = max(self.network_bytes(problem, itemsize), BASE_BYTES + self.data.loading_bytes)
         waiting = predict_waiting_bytes(self.n_blocks, itemsize, sizes[-1])
-        return predict_total_bytes(one, data.nbytes, share.jobs) + waiting
+        return predict_total_bytes(one, self.data.nbytes, self.share.jobs) + waiting
+
+
+class NetworkPlan(Plan[AnyExperiment]):
+    """A plan of networks with one ridge, on data that are divided once."""
+
+    def check(self) -> None:
+        by_units = getattr(self.experiment, "hidden", None) is not None
+        require_possible(self.dataset, self.settings, self.sizes[-1], by_units=by_units)
+
+    def key(self, number: int, n_hidden: int) -> tuple[int, ...]:
+        """Key of the run's network of this number, at this hidden size."""
+        return network_key(self.design, number, n_hidden, self.data.n_inputs)
+
+    def make_job(self, number: int, sizes: tuple[int, ...]) -> NetworkJob:
+        """The network of this number with the experiment's settings."""
+        seed, key = self.experiment.seed, self.key(number, sizes[-1])
+        return NetworkJob(self.ref, seed, key, sizes, self.settings, self.resources)
+
+    def make_jobs(self, networks: Iterable[tuple[int, int]]) -> list[NetworkJob]:
+        """Jobs for networks by number and hidden size; in the nested design one gives all sizes."""
+        sizes: dict[tuple[int, ...], list[int]] = {}
+        for number, n_hidden in networks:
+            sizes.setdefault(self.key(number, n_hidden), []).append(n_hidden)
+        return [self.make_job(key[0], tuple(of_key)) for key, of_key in sizes.items()]
+
+
+def pop_whole(waiting: dict[Group, set[Any]], done: Collection[Hashable] = ()) -> list[Group]:
+    """Take out the groups that lack no network any more, now that those in `done` are there."""
+    for lacking in waiting.values():
+        lacking.difference_update(done)
+    whole = [group for group, lacking in waiting.items() if not lacking]
+    for group in whole:
+        del waiting[group]
+    return whole
+
+
+def require_kept(kept: FloatArray | None, name: str) -> FloatArray:
+    """What was read of a network that was there a moment ago."""
+    if kept is None:
+        raise ElmldaError(f"{name} went away while they were needed. Run the same command again.")
+    return kept
 
 
 def note_double(repeat: int, precision: str, settings: NetworkSettings) -> str | None:
@@ -259,3 +292,38 @@ def note_double(repeat: int, precision: str, settings: NetworkSettings) -> str |
     if precision == settings.precision:
         return None
     return f"repeat {repeat}: float32 was not enough, computed in double; others may follow"
+
+
+def require_listable(repeats: int, n_members: int) -> None:
+    """Refuse more networks than can be listed in a second."""
+    if repeats * n_members > MOST_NETWORKS:
+        raise ElmldaError(
+            f"{repeats:,} groups of {n_members:,} are {repeats * n_members:,} networks, expected at "
+            f"most {MOST_NETWORKS:,}.",
+            "Lower {n} or {repeats}.",
+            n=None,
+            repeats=None,
+        )
+
+
+def require_possible(
+    dataset: Dataset, settings: NetworkSettings, n_hidden: int = 0, *, by_units: bool = False
+) -> None:
+    """Refuse, before anything is computed, what would fail hours later.
+
+    `by_units` says whether the size was given as hidden units, not as a fan-out.
+    """
+    resolve_priors(settings.priors, dataset.train.count_classes(dataset.n_classes))
+    dataset.input_space.require(settings)
+    n_train = len(dataset.train.labels)
+    if settings.ridge > 0 or n_hidden < n_train:
+        return
+    fanout = (n_train - 1) // dataset.n_inputs
+    largest = {"hidden": n_train - 1} if by_units else {"fanout": fanout}
+    raise ElmldaError(
+        "LDA needs more training samples than hidden units or a ridge: "
+        f"{n_train:,} samples, {n_hidden:,} hidden units.",
+        "Add {ridge}, or use at most {}." if by_units or fanout else "Add {ridge}.",
+        ridge="1e-3",
+        **largest,
+    )

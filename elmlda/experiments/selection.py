@@ -98,14 +98,14 @@ def _find_edges(tried: Sequence[Tried], best: Tried) -> Iterator[Edge]:
         if len(values) == 1 or value == 0:
             continue
         if value == values[0]:
-            yield Edge(name, value, _round(value**2 / values[1]))
+            yield Edge(name, value, as_recorded(value**2 / values[1]))
         elif value == values[-1]:
             step = value / values[-2] if values[-2] else USUAL_STEP
-            yield Edge(name, value, _round(value * step))
+            yield Edge(name, value, as_recorded(value * step))
 
 
-def _round(value: float) -> float:
-    """As records keep it."""
+def as_recorded(value: float) -> float:
+    """With as many digits as records have."""
     return float(f"{value:.6g}")
 
 

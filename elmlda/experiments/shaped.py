@@ -16,8 +16,7 @@ from elmlda.experiments.experiment import AnyPlan, Plans, Study
 from elmlda.experiments.options import Share, select
 from elmlda.experiments.own_options import ShapedOptions
 from elmlda.experiments.selection import METHODS, Choice, choose, widen
-from elmlda.experiments.shaped_networks import ShapedNetworks
-from elmlda.experiments.shaped_records import Setting
+from elmlda.experiments.shaped_networks import Setting, ShapedNetworks
 from elmlda.experiments.tune import Tune, TuneRecord, read_values
 from elmlda.settings import INPUT_WEIGHTS
 

@@ -9,94 +9,170 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core.arrays import FloatArray
 from elmlda.core.evaluate import posteriors, require_posteriors, round_posteriors
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.network_experiment import require_possible
-from elmlda.experiments.options import read_sizes
-from elmlda.experiments.plan import Plan, Records, Step, Work, note_double
+from elmlda.experiments.plan import (
+    Records,
+    Step,
+    Work,
+    note_double,
+    pop_whole,
+    require_kept,
+    require_possible,
+)
 from elmlda.experiments.selection import METHODS
-from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
-from elmlda.experiments.tune import with_enough_precision, with_weight_size
-from elmlda.networks.cost import Problem
+from elmlda.experiments.tune import RidgesPlan, with_weight_size
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
 from elmlda.runs.posteriors import PosteriorStore
-from elmlda.settings import INPUT_WEIGHTS, NetworkJob, NetworkSettings
+from elmlda.runs.record import Record
+from elmlda.settings import INPUT_WEIGHTS, PRECISIONS, NetworkJob, NetworkSettings
 
-Network = tuple[Setting, int]
-"""A setting, and the number of a network or of an ensemble."""
 FIRST_REPEATS = 3
 """Of every kind before more of any: what an interval needs."""
 
 
+class Setting(NamedTuple):
+    """What one method's networks with one kind of input weights are made with."""
+
+    input_weights: str
+    method: str
+    weight_size: float
+    """The norm of each unit's weights; of uniform weights, their range."""
+    ridge: float
+
+
 @dataclass(frozen=True)
+class Tested(Record):
+    """Test errors of a classifier."""
+
+    EXPERIMENT = "shaped"
+    KEY: ClassVar[tuple[str, ...]] = (*Setting._fields, "repeat", "n_hidden")
+    POSITIVE: ClassVar[tuple[str, ...]] = ("weight_size", "n_hidden", "n_test")
+    AT_MOST: ClassVar = {"errors": "n_test"}
+    ONE_OF: ClassVar = {"input_weights": INPUT_WEIGHTS, "method": METHODS}
+    input_weights: str
+    method: str
+    weight_size: float
+    ridge: float
+    repeat: int
+    n_hidden: int
+    errors: int
+    n_test: int
+    wrong: str
+    """Places of the test samples that it gets wrong, from 0, of the largest classifiers only."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.wrong and (len(self.places) != self.errors or max(self.places) >= self.n_test):
+            raise ValueError(
+                f"wrong has {len(self.places)} places, expected {self.errors} below {self.n_test}"
+            )
+
+    @property
+    def places(self) -> set[int]:
+        """Of the test samples that it gets wrong."""
+        return {int(word) for word in self.wrong.split()}
+
+    @property
+    def has_places(self) -> bool:
+        return len(self.places) == self.errors
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(self.input_weights, self.method, self.weight_size, self.ridge)
+
+
+@dataclass(frozen=True)
+class ShapedRecord(Tested):
+    """One row of networks.csv: one method at one hidden size of one network."""
+
+    FILE = "networks.csv"
+    POSITIVE = (*Tested.POSITIVE, "fanout")
+    ONE_OF: ClassVar = {**Tested.ONE_OF, "precision": PRECISIONS}
+    fanout: float
+    seconds: float
+    """Of the whole network, for all its sizes and methods."""
+    precision: str
+
+
+@dataclass(frozen=True)
+class ShapedEnsembleRecord(Tested):
+    """One row of ensembles.csv: the first `size` members of one ensemble."""
+
+    FILE, FIXED = "ensembles.csv", ("n",)
+    KEY = (*Tested.KEY, "size")
+    POSITIVE = (*Tested.POSITIVE, "size")
+    size: int
+
+
+Network = tuple[Setting, int]
+"""A setting, and the number of a network or of an ensemble."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ShapedJob(NetworkJob):
     """One network for one method, or for both if they have the same weights."""
 
-    ridges: tuple[tuple[str, float], ...] = ()
-    """Method and its ridge."""
+    tested: tuple[Setting, ...]
 
     @property
-    def kind(self) -> str:
-        return self.settings.input_weights
+    def ridges(self) -> list[float]:
+        """Ascending."""
+        return sorted({setting.ridge for setting in self.tested})
 
 
-@dataclass(frozen=True, eq=False)
-class MethodResult:
-    """What one method made of a network."""
-
-    errors: tuple[int, ...]
-    """At each size."""
-    wrong: IntArray
-    """Places of the test samples that it gets wrong at the largest size."""
-    outputs: FloatArray
-    """At the largest size, n_test × n_classes in float32: posteriors, or PI-ELM's scores."""
-
-
-@dataclass(frozen=True, eq=False)
-class ShapedResult:
+class ShapedResult(NamedTuple):
     """What a network gave."""
 
-    methods: dict[str, MethodResult]
-    n_test: int
-    precision: str
-    seconds: float
+    records: list[ShapedRecord]
+    outputs: dict[Setting, FloatArray]
+    """At the largest size, n_test × n_classes in float32: posteriors, or PI-ELM's scores."""
 
 
 def run_job(job: ShapedJob) -> ShapedResult:
     """Train the job's network and test its methods, in this process."""
-    dataset = load_job_data(job.dataset)
-    ridges = sorted({ridge for _, ridge in job.ridges})
-    trained = train_network(
-        dataset, job_generator(job), [Readout(job.sizes, ridge) for ridge in ridges], job.settings,
-        job.resources, [method for method, _ in job.ridges],
-    )  # fmt: skip
-    labels, methods = dataset.test.labels, {}
-    for method, ridge in job.ridges:
-        scored = trained.readouts[ridges.index(ridge)]
-        last = scored.scores[method][:, -1]
-        wrong = np.flatnonzero(last.argmax(axis=1) != labels)
-        outputs = round_posteriors(posteriors(last)) if method == "lda" else last.astype(np.float32)
-        methods[method] = MethodResult(scored.errors(method, labels), wrong, outputs)
-    return ShapedResult(methods, len(labels), trained.precision, trained.seconds)
+    dataset, found = load_job_data(job.dataset), ShapedResult([], {})
+    readouts = [Readout(job.sizes, ridge) for ridge in job.ridges]
+    methods = [setting.method for setting in job.tested]
+    trained = train_network(dataset, job_generator(job), readouts, job.settings, job.resources, methods)
+    labels, largest = dataset.test.labels, job.sizes[-1]
+    for setting in job.tested:
+        scored = trained.readouts[job.ridges.index(setting.ridge)]
+        last = scored.scores[setting.method][:, -1]
+        wrong = list_places(last.argmax(axis=1) != labels)
+        outputs = round_posteriors(posteriors(last)) if setting.method == "lda" else last
+        found.outputs[setting] = outputs.astype(np.float32)
+        for size, errors in zip(job.sizes, scored.errors(setting.method, labels), strict=True):
+            record = ShapedRecord(
+                *setting, job.key[0], size, errors, len(labels), wrong if size == largest else "",
+                size / dataset.n_inputs, trained.seconds, trained.precision,
+            )  # fmt: skip
+            found.records.append(record)
+    return found
 
 
-class ShapedPlan(Plan["ShapedNetworks", ShapedJob]):
+def list_places(is_wrong: NDArray[np.bool_]) -> str:
+    """The places of test samples, from 0, with blanks between."""
+    return " ".join(map(str, np.flatnonzero(is_wrong)))
+
+
+class ShapedPlan(RidgesPlan["ShapedNetworks"]):
     """Networks of every setting, few of all before many of the best."""
 
     varied = frozenset({"ridge", "weight_norm", "weight_range", "input_weights"})
 
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        return read_sizes(self.experiment.fanouts, None, self.data.n_inputs)
+    @property
+    def ridges(self) -> list[float]:
+        return [setting.ridge for setting in self.experiment.chosen]
 
     @property
     def design(self) -> str:
@@ -119,65 +195,35 @@ class ShapedPlan(Plan["ShapedNetworks", ShapedJob]):
             **{f"first_{name}": values for name, values in experiment.grid.items()},
         }
 
-    @cached_property
-    def stores(self) -> dict[Setting, PosteriorStore]:
-        """Of the outputs of the networks that make ensembles."""
-        return {setting: self._store(setting) for setting in self.experiment.combined}
-
-    def _store(self, setting: Setting) -> PosteriorStore:
-        require = require_posteriors if setting.method == "lda" else require_finite
-        identity, shape = {**self.identity, **vars(setting)}, self.dataset.test.labels.shape
-        return PosteriorStore(self.folder, identity, (*shape, self.data.n_classes), require)
-
     def check(self) -> None:
         for setting in self.experiment.chosen:
             drawn = replace(self.settings, input_weights=setting.input_weights, ridge=setting.ridge)
             require_possible(self.dataset, drawn, self.sizes[-1])
 
-    def problem(self, sizes: tuple[int, ...]) -> Problem:
-        """The one that takes the most memory."""
-        ridges = [setting.ridge for setting in self.experiment.chosen]
-        enough = with_enough_precision(self.settings, ridges, len(self.dataset.train.labels))
-        return replace(super().problem(sizes), in_double=enough.precision == "double")
-
-    def job_problem(self, job: ShapedJob) -> Problem:
-        n_ridges = len({ridge for _, ridge in job.ridges})
-        in_double = job.settings.precision == "double"
-        return replace(self.problem(job.sizes), n_ridges=n_ridges, in_double=in_double)
-
-    def count_repeats(self, setting: Setting) -> int:
-        members = (
-            self.experiment.n * self.experiment.ensembles if setting in self.experiment.combined else 0
-        )
-        return max(self.experiment.repeats, members)
-
-    def keys(self) -> list[tuple[Any, ...]]:
-        return [
-            (*setting.key, repeat, size)
-            for setting in self.experiment.chosen
-            for repeat in range(self.count_repeats(setting))
-            for size in self.sizes
-        ]
-
-    def jobs(self, recorded: Collection[Any] = ()) -> list[ShapedJob]:
-        """The networks that are not recorded at every size."""
-        return self._list_jobs(self._open_networks(recorded))
-
-    def missing(self, records: Records, posteriors: PosteriorStore) -> list[ShapedJob]:
-        """Those, and the members of ensembles that are not recorded whose outputs are not kept."""
-        wanted = self._open_networks({record.key for record in records[ShapedRecord]})
-        for setting, ensemble in self.open_ensembles(records):
-            members = {(setting, member) for member in self.members(ensemble)} - wanted
-            wanted |= {member for member in members if self._read(*member) is None}
-        return self._list_jobs(wanted)
-
-    def _open_networks(self, recorded: Collection[Any]) -> set[Network]:
+    def networks(self, recorded: Collection[Any] = ()) -> set[Network]:
+        """Those that are not recorded at every size, members of ensembles among them."""
+        asked = self.experiment
+        n_combined = max(asked.repeats, asked.n * asked.ensembles)
         return {
             (setting, repeat)
-            for setting in self.experiment.chosen
-            for repeat in range(self.count_repeats(setting))
-            if not all((*setting.key, repeat, size) in recorded for size in self.sizes)
+            for setting in asked.chosen
+            for repeat in range(n_combined if setting in asked.combined else asked.repeats)
+            if not all((*setting, repeat, size) in recorded for size in self.sizes)
         }
+
+    def keys(self) -> list[tuple[Any, ...]]:
+        return [(*setting, repeat, n) for setting, repeat in self.networks() for n in self.sizes]
+
+    def jobs(self, recorded: Collection[Any] = ()) -> list[ShapedJob]:
+        return self._list_jobs(self.networks(recorded))
+
+    def missing(self, records: Records) -> list[ShapedJob]:
+        """Also the members of ensembles that are not recorded whose outputs are not kept."""
+        wanted = self.networks({record.key for record in records[ShapedRecord]})
+        for ensemble in self.open_ensembles(records):
+            members = self.members(*ensemble) - wanted
+            wanted |= {member for member in members if self._read(*member) is None}
+        return self._list_jobs(wanted)
 
     def _list_jobs(self, wanted: Iterable[Network]) -> list[ShapedJob]:
         """Networks in the order of `_stage`; methods with the same weights share one."""
@@ -186,7 +232,7 @@ class ShapedPlan(Plan["ShapedNetworks", ShapedJob]):
             key = repeat, setting.input_weights, setting.weight_size
             together.setdefault(key, []).append(setting)
         order = sorted(together, key=lambda key: (self._stage(key[0], together[key]), *key))
-        return [self._job(key[0], together[key]) for key in order]
+        return [self._job(key[0], tuple(sorted(together[key]))) for key in order]
 
     def _stage(self, repeat: int, settings: list[Setting]) -> int:
         """An interval for all kinds, the first ensembles, all kinds' repeats, the other ensembles."""
@@ -197,19 +243,19 @@ class ShapedPlan(Plan["ShapedNetworks", ShapedJob]):
             return 1
         return 2 if repeat < self.experiment.repeats else 3
 
-    def _job(self, repeat: int, settings: list[Setting]) -> ShapedJob:
-        one, ridges = settings[0], [setting.ridge for setting in settings]
-        drawn = replace(self.settings, input_weights=one.input_weights, ridge=min(ridges))
-        n_train = len(self.dataset.train.labels)
+    def _job(self, repeat: int, tested: tuple[Setting, ...]) -> ShapedJob:
+        kind, _, size, _ = tested[0]
+        ridges = [setting.ridge for setting in tested]
+        drawn = replace(self.settings, input_weights=kind, ridge=min(ridges))
         return ShapedJob(
             self.ref, self.experiment.seed, (repeat,), self.sizes,
-            with_enough_precision(with_weight_size(drawn, one.weight_size), ridges, n_train),
-            self.resources, tuple(sorted((setting.method, setting.ridge) for setting in settings)),
+            self.choose_precision(with_weight_size(drawn, size), ridges), self.resources, tested=tested,
         )  # fmt: skip
 
-    def members(self, ensemble: int) -> range:
-        """Numbers of an ensemble's networks."""
-        return range(ensemble * self.experiment.n, (ensemble + 1) * self.experiment.n)
+    def members(self, setting: Setting, ensemble: int) -> set[Network]:
+        """An ensemble's networks."""
+        n = self.experiment.n
+        return {(setting, member) for member in range(ensemble * n, ensemble * n + n)}
 
     def open_ensembles(self, records: Records) -> list[Network]:
         """Those that are not recorded in full."""
@@ -218,88 +264,62 @@ class ShapedPlan(Plan["ShapedNetworks", ShapedJob]):
             (setting, repeat)
             for repeat in range(self.experiment.ensembles)
             for setting in self.experiment.combined
-            if (*setting.key, repeat, self.sizes[-1], self.experiment.n) not in recorded
+            if (*setting, repeat, self.sizes[-1], self.experiment.n) not in recorded
         ]
 
     def drop_incomplete(self, records: Records) -> Records:
         """All but a part of an ensemble, which is combined again."""
-        open_ones = {
-            (*setting.key, repeat, self.sizes[-1]) for setting, repeat in self.open_ensembles(records)
-        }
-        whole = [r for r in records[ShapedEnsembleRecord] if r.key[:-1] not in open_ones]
+        parts = {(*each, repeat, self.sizes[-1]) for each, repeat in self.open_ensembles(records)}
+        whole = [r for r in records[ShapedEnsembleRecord] if r.key[:-1] not in parts]
         return {**records, ShapedEnsembleRecord: whole}
 
-    def steps(self, work: Work[ShapedJob]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         """Ensembles that are whole already, then each network and what becomes whole by it."""
-        lacking = {(each, job.key[0]) for job in work.jobs for each in self._settings_of(job)}
-        waiting = {
-            (setting, ensemble): {(setting, member) for member in self.members(ensemble)} & lacking
-            for setting, ensemble in self.open_ensembles(work.records)
-        }
-        yield from self._combine_whole(waiting)
-        for job, result in execute(run_job, work.jobs, work.backend):
-            for setting in self._settings_of(job):
-                network, place = (setting, job.key[0]), (setting, job.key[0] // self.experiment.n)
-                if place in waiting:
-                    self._keep_outputs(*network, result)
-                    waiting[place].discard(network)
-            note = note_double(job.key[0], result.precision, job.settings)
-            yield Step(list(self._records(job, result)), note=note)
-            yield from self._combine_whole(waiting)
+        lacking = {(setting, job.key[0]) for job in work.jobs for setting in job.tested}
+        ensembles = self.open_ensembles(work.records)
+        waiting = {ensemble: self.members(*ensemble) & lacking for ensemble in ensembles}
+        for ensemble in pop_whole(waiting):
+            yield Step(list(self._combine(*ensemble)), n_done=0)
+        for job, (records, outputs) in execute(run_job, work.jobs, work.backend):
+            number = job.key[0]
+            for setting, of_setting in outputs.items():
+                if (setting, number // self.experiment.n) in waiting:
+                    self._store(setting).write(output_key(setting, number), self.sizes[-1], of_setting)
+            yield Step(records, note=note_double(number, records[0].precision, job.settings))
+            for ensemble in pop_whole(waiting, [(setting, number) for setting in outputs]):
+                yield Step(list(self._combine(*ensemble)), n_done=0)
 
-    def _settings_of(self, job: ShapedJob) -> list[Setting]:
-        wanted = {(job.kind, *ridge) for ridge in job.ridges}
-        return [s for s in self.experiment.chosen if (s.input_weights, s.method, s.ridge) in wanted]
-
-    def _records(self, job: ShapedJob, result: ShapedResult) -> Iterator[ShapedRecord]:
-        for setting in self._settings_of(job):
-            of_method = result.methods[setting.method]
-            for size, errors in zip(job.sizes, of_method.errors, strict=True):
-                wrong = _list_places(of_method.wrong) if size == job.sizes[-1] else ""
-                yield ShapedRecord(
-                    *setting.key, job.key[0], size, errors, result.n_test, wrong,
-                    size / self.data.n_inputs, result.seconds, result.precision,
-                )  # fmt: skip
-
-    def _keep_outputs(self, setting: Setting, member: int, result: ShapedResult) -> None:
-        key = member, METHODS.index(setting.method)
-        self.stores[setting].write(key, self.sizes[-1], result.methods[setting.method].outputs)
+    def _store(self, setting: Setting) -> PosteriorStore:
+        """Of the outputs of the setting's networks that make ensembles."""
+        require = require_posteriors if setting.method == "lda" else require_finite
+        identity, shape = {**self.identity, **setting._asdict()}, self.dataset.test.labels.shape
+        return PosteriorStore(self.folder, identity, (*shape, self.data.n_classes), require)
 
     def _read(self, setting: Setting, member: int) -> FloatArray | None:
-        return self.stores[setting].read((member, METHODS.index(setting.method)), self.sizes[-1])
-
-    def _combine_whole(self, waiting: dict[Network, set[Network]]) -> Iterator[Step]:
-        for ensemble in [ensemble for ensemble, lacking in waiting.items() if not lacking]:
-            del waiting[ensemble]
-            yield Step(list(self._combine(*ensemble)), n_done=0)
+        return self._store(setting).read(output_key(setting, member), self.sizes[-1])
 
     def _combine(self, setting: Setting, ensemble: int) -> Iterator[ShapedEnsembleRecord]:
         """Every size of one ensemble, from one pass over its members."""
+        labels, n_hidden = self.dataset.test.labels, self.sizes[-1]
         total: FloatArray = np.zeros(())
-        labels = self.dataset.test.labels
-        for size, member in enumerate(self.members(ensemble), start=1):
-            outputs = self._read(setting, member)
-            if outputs is None:
-                raise ElmldaError(
-                    f"outputs of network {member} went away while they were needed. "
-                    "Run the same command again."
-                )
+        for size, (_, member) in enumerate(sorted(self.members(setting, ensemble)), start=1):
+            outputs = require_kept(self._read(setting, member), f"outputs of network {member}")
             total = total + outputs.astype(np.float64)
-            wrong = np.flatnonzero(total.argmax(axis=1) != labels)
-            places = _list_places(wrong) if size == self.experiment.n else ""
-            yield ShapedEnsembleRecord(
-                *setting.key,
-                ensemble,
-                self.sizes[-1],
-                len(wrong),
-                len(self.dataset.test.labels),
-                places,
-                size,
-            )
+            is_wrong = total.argmax(axis=1) != labels
+            places = list_places(is_wrong) if size == self.experiment.n else ""
+            n_wrong = int(is_wrong.sum())
+            yield ShapedEnsembleRecord(*setting, ensemble, n_hidden, n_wrong, len(labels), places, size)
 
 
-def _list_places(wrong: IntArray) -> str:
-    return " ".join(map(str, wrong.tolist()))
+def output_key(setting: Setting, number: int) -> tuple[int, int]:
+    """Of the stored outputs of one method's network."""
+    return number, METHODS.index(setting.method)
+
+
+def require_finite(scores: FloatArray) -> None:
+    """Refuse scores that are no numbers."""
+    if not np.isfinite(scores).all():
+        raise ElmldaError("scores are not finite.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,9 +346,3 @@ class ShapedNetworks(Experiment):
     def settings(self) -> NetworkSettings:
         """Of one of the networks: the kind that uses every option."""
         return replace(super().settings, input_weights=INPUT_WEIGHTS[-1])
-
-
-def require_finite(scores: FloatArray) -> None:
-    """Refuse scores that are no numbers."""
-    if not np.isfinite(scores).all():
-        raise ElmldaError("scores are not finite.")

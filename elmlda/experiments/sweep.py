@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 from elmlda.core.solve import RankWarning, SingularCovarianceError
@@ -14,30 +14,31 @@ from elmlda.core.statistics import Statistics
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Backend, SharedJob, Workers, execute
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.network_experiment import NetworkPlan
-from elmlda.experiments.options import read_sizes
 from elmlda.experiments.own_options import SweepOptions
-from elmlda.experiments.plan import NetworkPosteriors, Records, Step, Work, note_double
+from elmlda.experiments.plan import (
+    NetworkPlan,
+    NetworkPosteriors,
+    Records,
+    Step,
+    Work,
+    note_double,
+)
 from elmlda.networks.cost import predict_waiting_bytes
 from elmlda.networks.jobs import accumulate_block, finish_job, run_job
-from elmlda.networks.train import (
-    NetworkResult,
-    Readout,
-    in_enough_precision,
-    predict_double_bytes,
-)
-from elmlda.runs.plausible import require_plausible
-from elmlda.runs.posteriors import PosteriorStore
+from elmlda.networks.train import NetworkResult, Readout, in_enough_precision, predict_double_bytes
+from elmlda.runs.record import Record
 from elmlda.settings import PRECISIONS, NetworkJob, NetworkSettings, RowBlockJob
 
 
 @dataclass(frozen=True)
-class SweepRecord:
+class SweepRecord(Record):
     """One row of sweep.csv: both methods' test errors at one hidden size of one network."""
 
-    FILE: ClassVar[str] = "sweep.csv"
-    EXPERIMENT: ClassVar[str] = "sweep"
-    FIXED: ClassVar[tuple[str, ...]] = ("split_rows",)
+    FILE, EXPERIMENT, FIXED = "sweep.csv", "sweep", ("split_rows",)
+    KEY = ("repeat", "n_hidden")
+    POSITIVE = ("fanout", "n_hidden", "n_test")
+    AT_MOST: ClassVar = dict.fromkeys(("pi_errors", "pi_constant_errors", "lda_errors"), "n_test")
+    ONE_OF: ClassVar = {"precision": PRECISIONS}
     repeat: int
     fanout: float
     """Hidden units for each input; not whole if the sizes were given as hidden units."""
@@ -50,45 +51,21 @@ class SweepRecord:
     """Of the whole network: in the nested design the same for all its sizes."""
     precision: str
 
-    def __post_init__(self) -> None:
-        counts = ("pi_errors", "pi_constant_errors", "lda_errors")
-        require_plausible(
-            self,
-            positive=("fanout", "n_hidden", "n_test"),
-            at_most=dict.fromkeys(counts, self.n_test),
-            one_of={"precision": PRECISIONS},
-        )
-
-    @property
-    def key(self) -> tuple[int, int]:
-        return self.repeat, self.n_hidden
-
 
 @dataclass(frozen=True)
-class SingularRecord:
+class SingularRecord(Record):
     """One row of singular.csv: a hidden size of one network at which LDA has no solution."""
 
-    FILE: ClassVar[str] = "singular.csv"
-    EXPERIMENT: ClassVar[str] = "sweep"
-    FIXED: ClassVar[tuple[str, ...]] = ("split_rows",)
+    FILE, EXPERIMENT, FIXED = "singular.csv", "sweep", ("split_rows",)
+    KEY = ("repeat", "n_hidden")
+    POSITIVE = ("n_hidden",)
     repeat: int
     n_hidden: int
     reason: str
 
-    def __post_init__(self) -> None:
-        require_plausible(self, positive=("n_hidden",))
 
-    @property
-    def key(self) -> tuple[int, int]:
-        return self.repeat, self.n_hidden
-
-
-class SweepPlan(NetworkPlan["Sweep", NetworkJob]):
+class SweepPlan(NetworkPlan["Sweep"]):
     """A sweep's networks, one for each repeat, or for each repeat and size."""
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        return read_sizes(self.experiment.fanouts, self.experiment.hidden, self.data.n_inputs)
 
     @property
     def n_blocks(self) -> int:
@@ -118,19 +95,9 @@ class SweepPlan(NetworkPlan["Sweep", NetworkJob]):
 
     def jobs(self, recorded: Collection[tuple[int, int]] = ()) -> list[NetworkJob]:
         """The networks that are needed for what is not recorded yet, as (repeat, n_hidden)."""
-        return [
-            self.make_job(repeat, sizes)
-            for repeat in range(self.experiment.repeats)
-            for sizes in self._group([size for size in self.sizes if (repeat, size) not in recorded])
-        ]
+        return self.make_jobs(key for key in self.keys() if key not in recorded)
 
-    def _group(self, sizes: list[int]) -> list[tuple[int, ...]]:
-        """The sizes of each network of one repeat."""
-        if self.design == "nested":
-            return [tuple(sizes)] if sizes else []
-        return [(size,) for size in sizes]
-
-    def missing(self, records: Records, posteriors: PosteriorStore) -> list[NetworkJob]:
+    def missing(self, records: Records) -> list[NetworkJob]:
         """The networks without records; sizes that are known to be singular are not tried again."""
         found = (*records[SweepRecord], *records[SingularRecord])
         return self.jobs({record.key for record in found})
@@ -152,7 +119,7 @@ class SweepPlan(NetworkPlan["Sweep", NetworkJob]):
             out=None,
         )
 
-    def steps(self, work: Work[NetworkJob]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         """Each network as it finishes, and its posteriors if it has the largest size."""
         if self.n_blocks == 1:
             results = execute(partial(train_solvable, run_job), work.jobs, work.backend)
@@ -169,7 +136,14 @@ class SweepPlan(NetworkPlan["Sweep", NetworkJob]):
         ]
         if result is None:
             return Step(records)
-        records += _records(repeat, result, self.data.n_inputs)
+        records += [
+            SweepRecord(
+                repeat, size / self.data.n_inputs, size, result.pi_errors[i],
+                result.pi_constant_errors[i], result.lda_errors[i], result.n_test, result.seconds,
+                result.precision,
+            )
+            for i, size in enumerate(solved)
+        ]  # fmt: skip
         kept = None
         if self.experiment.posteriors and solved[-1] == self.sizes[-1]:
             kept = NetworkPosteriors(job.key, solved[-1], result.posteriors)
@@ -225,23 +199,6 @@ def train_solvable(train: Callable[[NetworkJob], NetworkResult], job: NetworkJob
             reason, largest = error.fact, error.n_hidden - 1
             job = replace(job, sizes=tuple(size for size in job.sizes if size <= largest))
     return Solvable(None, reason)
-
-
-def _records(repeat: int, result: NetworkResult, n_inputs: int) -> list[SweepRecord]:
-    return [
-        SweepRecord(
-            repeat=repeat,
-            fanout=size / n_inputs,
-            n_hidden=size,
-            pi_errors=result.pi_errors[i],
-            pi_constant_errors=result.pi_constant_errors[i],
-            lda_errors=result.lda_errors[i],
-            n_test=result.n_test,
-            seconds=result.seconds,
-            precision=result.precision,
-        )
-        for i, size in enumerate(result.sizes)
-    ]
 
 
 @dataclass(frozen=True, kw_only=True)

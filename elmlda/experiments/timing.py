@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar
 
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.network_experiment import NetworkPlan
-from elmlda.experiments.options import read_sizes
 from elmlda.experiments.own_options import TimingOptions
-from elmlda.experiments.plan import Step, Work, note_double
+from elmlda.experiments.plan import NetworkPlan, Step, Work, note_double
 from elmlda.machine import describe_machine
 from elmlda.networks.jobs import run_job
 from elmlda.networks.train import NetworkResult
-from elmlda.runs.plausible import require_plausible
+from elmlda.runs.record import Record
 from elmlda.settings import NetworkJob
 
 METHODS = {"pi": ("pi",), "lda": ("lda",), "both": ("pi", "lda")}
@@ -36,12 +33,13 @@ COMMON_PARTS = ("projection", "activation", "gram", "factorisation", "solve", "t
 
 
 @dataclass(frozen=True)
-class TimingRecord:
+class TimingRecord(Record):
     """One row of timing.csv: a network trained on all training samples, tested on all test samples."""
 
-    FILE: ClassVar[str] = "timing.csv"
-    EXPERIMENT: ClassVar[str] = "timing"
-    FIXED: ClassVar[tuple[str, ...]] = ("threads", "chunk")
+    FILE, EXPERIMENT, FIXED = "timing.csv", "timing", ("threads", "chunk")
+    KEY = ("repeat", "n_hidden", "turn", "method")
+    POSITIVE = ("fanout", "n_hidden", "seconds", "gram")
+    ONE_OF: ClassVar = {"method": tuple(METHODS)}
     repeat: int
     fanout: int
     n_hidden: int
@@ -60,15 +58,10 @@ class TimingRecord:
     test: float
 
     def __post_init__(self) -> None:
-        positive = ("fanout", "n_hidden", "seconds", "gram")
-        require_plausible(self, positive=positive, one_of={"method": tuple(METHODS)})
+        super().__post_init__()
         turn = 1 + order_methods(self.repeat, self.fanout).index(self.method)
         if self.turn != turn:
             raise ValueError(f"turn is {self.turn}, expected {turn}")
-
-    @property
-    def key(self) -> TimingKey:
-        return self.repeat, self.n_hidden, self.turn, self.method
 
     @property
     def overhead_percent(self) -> float:
@@ -97,14 +90,10 @@ class TimingJob:
         return self.network.sizes
 
 
-class TimingPlan(NetworkPlan["Timing", TimingJob]):
+class TimingPlan(NetworkPlan["Timing"]):
     """Every method at every size, with new input weights for each size, as in the paper."""
 
     design = "independent"
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        return read_sizes(self.experiment.fanouts, None, self.data.n_inputs)
 
     @property
     def fixed(self) -> dict[str, Any]:
@@ -129,7 +118,7 @@ class TimingPlan(NetworkPlan["Timing", TimingJob]):
         )
         return [job for job in jobs if job.key not in recorded]
 
-    def steps(self, work: Work[TimingJob]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         """One network at a time, in the order of the jobs.
 
         A network of the smallest size runs first and is not recorded, since the first calls load
@@ -140,8 +129,11 @@ class TimingPlan(NetworkPlan["Timing", TimingJob]):
         smallest = min(work.jobs, key=lambda job: job.sizes)
         warm_up = replace(smallest, method="both")
         for job, result in islice(execute(_run, [warm_up, *work.jobs]), 1, None):
-            note = note_double(job.key[0], result.precision, self.settings)
-            yield Step([_record(job, result, self.data.n_inputs)], note=note)
+            repeat, n_hidden, turn, method = job.key
+            fanout = n_hidden // self.data.n_inputs
+            parts = {"lda": 0.0, **result.part_seconds}  # PI alone has none
+            record = TimingRecord(repeat, fanout, n_hidden, method, turn, result.seconds, **parts)
+            yield Step([record], note=note_double(repeat, result.precision, self.settings))
 
 
 def order_methods(repeat: int, fanout: int) -> list[str]:
@@ -161,13 +153,6 @@ def order_methods(repeat: int, fanout: int) -> list[str]:
 
 def _run(job: TimingJob) -> NetworkResult:
     return run_job(job.network, METHODS[job.method], direct=job.method == "lda")
-
-
-def _record(job: TimingJob, result: NetworkResult, n_inputs: int) -> TimingRecord:
-    repeat, n_hidden, turn, method = job.key
-    fanout = n_hidden // n_inputs
-    parts = {"lda": 0.0, **result.part_seconds}  # PI alone has none
-    return TimingRecord(repeat, fanout, n_hidden, method, turn, result.seconds, **parts)
 
 
 @dataclass(frozen=True, kw_only=True)

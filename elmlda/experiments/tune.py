@@ -6,9 +6,10 @@ the same random numbers, so that differences are those of the setting.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,24 +17,26 @@ from elmlda.core.factor import smallest_sure_ridge
 from elmlda.datasets import Dataset, Table
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.network_experiment import require_possible
-from elmlda.experiments.options import read_sizes, select
+from elmlda.experiments.options import select
 from elmlda.experiments.own_options import TuneOptions
-from elmlda.experiments.plan import Plan, Step, Work, note_double
+from elmlda.experiments.plan import AnyExperiment, Plan, Step, Work, note_double, require_possible
+from elmlda.experiments.selection import as_recorded
 from elmlda.networks.cost import Problem
 from elmlda.networks.jobs import job_generator, load_job_data
 from elmlda.networks.train import Readout, train_network
-from elmlda.runs.plausible import require_plausible
+from elmlda.runs.record import Record
 from elmlda.settings import PRECISIONS, DatasetRef, NetworkJob, NetworkSettings
 
 
 @dataclass(frozen=True)
-class TuneRecord:
+class TuneRecord(Record):
     """One row of tune.csv: both methods' errors on the held-out samples with one setting."""
 
-    FILE: ClassVar[str] = "tune.csv"
-    EXPERIMENT: ClassVar[str] = "tune"
-    FIXED: ClassVar[tuple[str, ...]] = ("n_hidden", "validation")
+    FILE, EXPERIMENT, FIXED = "tune.csv", "tune", ("n_hidden", "validation")
+    KEY = ("repeat", "n_hidden", "weight_size", "ridge")
+    POSITIVE = ("fanout", "n_hidden", "weight_size", "n_validation")
+    AT_MOST: ClassVar = dict.fromkeys(("pi_errors", "lda_errors"), "n_validation")
+    ONE_OF: ClassVar = {"precision": PRECISIONS}
     repeat: int
     fanout: float
     n_hidden: int
@@ -45,39 +48,46 @@ class TuneRecord:
     n_validation: int
     precision: str
 
-    def __post_init__(self) -> None:
-        require_plausible(
-            self,
-            positive=("fanout", "n_hidden", "weight_size", "n_validation"),
-            at_most=dict.fromkeys(("pi_errors", "lda_errors"), self.n_validation),
-            one_of={"precision": PRECISIONS},
-        )
 
-    @property
-    def key(self) -> tuple[int, int, float, float]:
-        return self.repeat, self.n_hidden, self.weight_size, self.ridge
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TuneJob(NetworkJob):
     """One network to be trained with several ridges and tested on held-out samples."""
 
-    ridges: tuple[float, ...] = ()
-    n_validation: int = 0
+    ridges: tuple[float, ...]
+    n_validation: int
+
+
+class RidgesPlan(Plan[AnyExperiment]):
+    """Networks with several ridges each, in double precision where float32 may not be enough."""
 
     @property
-    def weight_size(self) -> float:
-        return weight_size(self.settings)
+    @abstractmethod
+    def ridges(self) -> Collection[float]:
+        """Of any network."""
+
+    def choose_precision(self, settings: NetworkSettings, ridges: Iterable[float]) -> NetworkSettings:
+        """The same in double precision if float32 may not be enough for the smallest ridge."""
+        is_sure = min(ridges) > smallest_sure_ridge(len(self.dataset.train.labels))
+        return settings if is_sure else settings.in_double()
+
+    def problem(self, sizes: tuple[int, ...]) -> Problem:
+        """The one that takes the most memory."""
+        enough = self.choose_precision(self.settings, self.ridges)
+        return replace(super().problem(sizes), in_double=enough.precision == "double")
+
+    def job_problem(self, job: Any) -> Problem:
+        in_double = job.settings.precision == "double"
+        return replace(self.problem(job.sizes), n_ridges=len(job.ridges), in_double=in_double)
 
 
-class TunePlan(Plan["Tune", TuneJob]):
+class TunePlan(RidgesPlan["Tune"]):
     """Every size of the weights with every ridge."""
 
     varied = frozenset({"ridge", "weight_norm", "weight_range"})
 
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        return read_sizes(self.experiment.fanout, self.experiment.hidden, self.data.n_inputs)
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        return self.experiment.ridges
 
     @property
     def n_validation(self) -> int:
@@ -89,78 +99,50 @@ class TunePlan(Plan["Tune", TuneJob]):
 
     @property
     def extent(self) -> dict[str, Any]:
-        tune = self.experiment
-        sizes, ridges = list(tune.weight_sizes), list(tune.ridges)
-        return {"repeats": tune.repeats, "weight_size": sizes, "ridge": ridges}
+        sizes, ridges = list(self.experiment.weight_sizes), list(self.ridges)
+        return {"repeats": self.experiment.repeats, "weight_size": sizes, "ridge": ridges}
 
     def check(self) -> None:
         require_possible(self.dataset, self.settings, self.sizes[-1])
 
-    def problem(self, sizes: tuple[int, ...]) -> Problem:
-        enough = self._with_enough_precision(self.settings, self.experiment.ridges)
-        return replace(super().problem(sizes), in_double=enough.precision == "double")
-
-    def job_problem(self, job: TuneJob) -> Problem:
-        in_double = job.settings.precision == "double"
-        return replace(self.problem(job.sizes), n_ridges=len(job.ridges), in_double=in_double)
-
-    def _with_enough_precision(
-        self, settings: NetworkSettings, ridges: Iterable[float]
-    ) -> NetworkSettings:
-        return with_enough_precision(settings, ridges, len(self.dataset.train.labels))
-
     def keys(self) -> list[tuple[int, int, float, float]]:
-        """Of every record that the plan asks for."""
         return [
             (repeat, self.sizes[0], size, ridge)
             for repeat in range(self.experiment.repeats)
             for size in self.experiment.weight_sizes
-            for ridge in self.experiment.ridges
+            for ridge in self.ridges
         ]
 
     def jobs(self, recorded: Collection[tuple[int, int, float, float]] = ()) -> list[TuneJob]:
         """The networks whose records are not all there."""
         missing: dict[tuple[int, float], list[float]] = {}
-        for repeat, n_hidden, size, ridge in self.keys():
-            if (repeat, n_hidden, size, ridge) not in recorded:
+        for key in self.keys():
+            if key not in recorded:
+                repeat, _, size, ridge = key
                 missing.setdefault((repeat, size), []).append(ridge)
         return [
             TuneJob(
-                self.ref,
-                self.experiment.seed,
-                (repeat,),
-                self.sizes,
-                self._with_enough_precision(with_weight_size(self.settings, size), ridges),
-                self.resources,
-                tuple(ridges),
-                self.n_validation,
+                self.ref, self.experiment.seed, (repeat,), self.sizes,
+                self.choose_precision(with_weight_size(self.settings, size), ridges), self.resources,
+                ridges=tuple(ridges), n_validation=self.n_validation,
             )
             for (repeat, size), ridges in missing.items()
-        ]
+        ]  # fmt: skip
 
-    def steps(self, work: Work[TuneJob]) -> Iterator[Step]:
+    def steps(self, work: Work) -> Iterator[Step]:
         for job, records in execute(run_job, work.jobs, work.backend):
             yield Step(records, note=note_double(job.key[0], records[0].precision, job.settings))
 
 
-def weight_size(settings: NetworkSettings) -> float:
-    """Range or norm of the input weights, whichever the scheme has."""
-    is_uniform = settings.input_weights == "uniform"
-    return settings.weight_range if is_uniform else settings.weight_norm
+def size_setting(input_weights: str) -> str:
+    """The setting that has the size of the input weights: their range, or their norm."""
+    return "weight_range" if input_weights == "uniform" else "weight_norm"
 
 
 def with_weight_size(settings: NetworkSettings, size: float) -> NetworkSettings:
     """The same with another range or norm of the input weights."""
-    if settings.input_weights == "uniform":
-        return replace(settings, weight_range=size)
-    return replace(settings, weight_norm=size)
-
-
-def with_enough_precision(
-    settings: NetworkSettings, ridges: Iterable[float], n_train: int
-) -> NetworkSettings:
-    """The same in double precision if float32 may not be enough for the smallest ridge."""
-    return settings if min(ridges) > smallest_sure_ridge(n_train) else settings.in_double()
+    changes: dict[str, Any] = {size_setting(settings.input_weights): size}
+    return replace(settings, **changes)
 
 
 def run_job(job: TuneJob) -> list[TuneRecord]:
@@ -176,7 +158,7 @@ def run_job(job: TuneJob) -> list[TuneRecord]:
             repeat=job.key[0],
             fanout=n_hidden / dataset.n_inputs,
             n_hidden=n_hidden,
-            weight_size=job.weight_size,
+            weight_size=getattr(job.settings, size_setting(job.settings.input_weights)),
             ridge=scored.ridge,
             pi_errors=scored.errors("pi", labels)[0],
             lda_errors=scored.errors("lda", labels)[0],
@@ -219,8 +201,7 @@ class Tune(TuneOptions, Experiment):
 
     @property
     def weight_sizes(self) -> tuple[float, ...]:
-        is_uniform = self.input_weights == "uniform"
-        return read_values(self.weight_range if is_uniform else self.weight_norm)
+        return read_values(getattr(self, size_setting(self.input_weights)))
 
     def load(self, ref: DatasetRef) -> Dataset | Table:
         """The held-out samples are the test part."""
@@ -237,4 +218,4 @@ class Tune(TuneOptions, Experiment):
 def read_values(values: float | Iterable[float]) -> tuple[float, ...]:
     """Ascending, as records keep them, so that they are found again."""
     several = values if isinstance(values, Iterable) else (values,)
-    return tuple(sorted({float(f"{float(value):.6g}") for value in several}))
+    return tuple(sorted({as_recorded(float(value)) for value in several}))

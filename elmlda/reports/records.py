@@ -14,9 +14,8 @@ from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import ElmldaError
 from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.experiments.compare import CompareRecord
-from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
-from elmlda.experiments.pairs import PairRecord
-from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord
+from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord, PairRecord
+from elmlda.experiments.shaped_networks import ShapedEnsembleRecord, ShapedRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord

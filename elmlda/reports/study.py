@@ -15,7 +15,7 @@ from elmlda import paper
 from elmlda.errors import ElmldaError
 from elmlda.experiments.outlook import format_seconds
 from elmlda.experiments.shaped import TUNE_FOLDER, settle
-from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
+from elmlda.experiments.shaped_networks import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports import plots
 from elmlda.reports.model import Column, Drawing, Report, Section, make_table
 from elmlda.reports.provenance import join_provenance

@@ -17,7 +17,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from elmlda.errors import ElmldaError
 from elmlda.runs.files import (
@@ -28,43 +28,29 @@ from elmlda.runs.files import (
     unlink_others,
     write_atomically,
 )
+from elmlda.runs.record import Record
 
 CHECK = "crc32"
 """The last column: CRC-32 of the run's identity, followed by the line's text before this column."""
 
 
-class AnyRecord(Protocol):
-    """A row of one of a run's files: a frozen dataclass."""
-
-    FILE: ClassVar[str]
-    EXPERIMENT: ClassVar[str]
-    """Which writes it; its section of the manifest."""
-    FIXED: ClassVar[tuple[str, ...]]
-    """Settings of that section that every record of the file depends on."""
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """What it is a record of: tells it from the file's others."""
-
-
-Record = TypeVar("Record")
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 def open_records(
     folder: Path,
     manifest: Mapping[str, Any],
-    record_type: type[Record],
+    record_type: type[AnyRecord],
     refuse: Callable[[], None] | None = None,
-) -> RecordFile[Record]:
+) -> RecordFile[AnyRecord]:
     """The folder's file of such records, each bound to the run that the manifest describes."""
-    kind: Any = record_type
-    section = manifest["experiments"].get(kind.EXPERIMENT, {})
-    fixed = {name: section[name] for name in kind.FIXED if name in section}
+    section = manifest["experiments"].get(record_type.EXPERIMENT, {})
+    fixed = {name: section[name] for name in record_type.FIXED if name in section}
     identity = json.dumps({"run": manifest["run"], "fixed": fixed}, sort_keys=True)
-    return RecordFile(folder / kind.FILE, record_type, identity, refuse)
+    return RecordFile(folder / record_type.FILE, record_type, identity, refuse)
 
 
-class RecordFile(Generic[Record]):
+class RecordFile(Generic[AnyRecord]):
     """A CSV file of one frozen dataclass's instances, appended to and read back.
 
     Parameters
@@ -76,7 +62,7 @@ class RecordFile(Generic[Record]):
     def __init__(
         self,
         path: Path,
-        record_type: type[Record],
+        record_type: type[AnyRecord],
         identity: str,
         refuse: Callable[[], None] | None = None,
     ) -> None:
@@ -87,12 +73,11 @@ class RecordFile(Generic[Record]):
         self._n_bytes: int | None = None  # as it was left here; None: nobody has looked yet
         hints = get_type_hints(record_type)
         self._parsers: dict[str, Callable[[str], Any]] = {
-            field.name: hints[field.name]
-            for field in dataclasses.fields(record_type)  # type: ignore[arg-type]
+            field.name: hints[field.name] for field in dataclasses.fields(record_type)
         }
         self._header = ",".join([*self._parsers, CHECK])
 
-    def read(self) -> list[Record]:
+    def read(self) -> list[AnyRecord]:
         """Every whole record; a torn last line does not count."""
         text = self._read_bytes().decode("utf-8", errors="replace")
         header, *lines = text[: text.rfind("\n") + 1].splitlines() or [self._header]
@@ -105,7 +90,7 @@ class RecordFile(Generic[Record]):
             )
         return [self._parse_checked(number, line) for number, line in enumerate(lines, start=2)]
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[AnyRecord]) -> None:
         """Add records; when this returns, they are on disk. If it fails, the file is as before."""
         if not records:
             return
@@ -136,11 +121,11 @@ class RecordFile(Generic[Record]):
             with explain_refusal(self.path), open(self.path, "r+b", 0, opener=open_no_link) as file:
                 file.truncate(self._n_bytes)
 
-    def sort(self, key: Callable[[Record], Any]) -> None:
+    def sort(self, key: Callable[[AnyRecord], Any]) -> None:
         """Sort the records, which come in any order."""
         self.replace(sorted(self.read(), key=key))
 
-    def replace(self, records: Sequence[Record]) -> None:
+    def replace(self, records: Sequence[AnyRecord]) -> None:
         """Write these records and no others; the file is the old one or the new one, never half."""
         self._refuse()
         self._refuse_if_changed(self.path.stat().st_size if self.path.exists() else 0)
@@ -159,14 +144,14 @@ class RecordFile(Generic[Record]):
     def _read_bytes(self) -> bytes:
         return read_if_there(self.path, "a file of records") or b""
 
-    def _format(self, record: Record) -> str:
+    def _format(self, record: AnyRecord) -> str:
         text = self._format_values(record)
         return f"{text},{self._check(text)}"
 
     def _check(self, text: str) -> str:
         return f"{zlib.crc32(text.encode(), self._identity_crc):08x}"
 
-    def _format_values(self, record: Record) -> str:
+    def _format_values(self, record: AnyRecord) -> str:
         out = io.StringIO()
         values = [getattr(record, name) for name in self._parsers]
         csv.writer(out, lineterminator="").writerow(
@@ -174,7 +159,7 @@ class RecordFile(Generic[Record]):
         )
         return out.getvalue()
 
-    def _parse_checked(self, number: int, line: str) -> Record:
+    def _parse_checked(self, number: int, line: str) -> AnyRecord:
         text, _, check = line.rpartition(",")
         if check != self._check(text):
             raise self._not_a_record(
@@ -182,7 +167,7 @@ class RecordFile(Generic[Record]):
             )
         return self._parse(number, text)
 
-    def _parse(self, number: int, line: str) -> Record:
+    def _parse(self, number: int, line: str) -> AnyRecord:
         try:
             if "\N{REPLACEMENT CHARACTER}" in line:
                 raise ValueError("not UTF-8")
@@ -206,9 +191,11 @@ def _join_lines(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def unique(records: Iterable[Record], key: Callable[[Record], Any], path: Path) -> dict[Any, Record]:
+def unique(
+    records: Iterable[AnyRecord], key: Callable[[AnyRecord], Any], path: Path
+) -> dict[Any, AnyRecord]:
     """A file's records by key; two with the same key are an error."""
-    found: dict[Any, Record] = {}
+    found: dict[Any, AnyRecord] = {}
     lines: dict[Any, int] = {}
     for line, record in enumerate(records, start=2):
         name = key(record)

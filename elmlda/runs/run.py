@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self, TypeVar
+from typing import IO, Any, Self
 
 from elmlda.errors import ElmldaError
 from elmlda.runs.files import LOCK, explain_refusal, find_left_overs, lock_folder, sync_folder
 from elmlda.runs.manifest import Entry, write_manifest
-from elmlda.runs.records import RecordFile, open_records
-
-Record = TypeVar("Record")
+from elmlda.runs.records import AnyRecord, RecordFile, open_records
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Run:
                     left_over.unlink()
             yield cls(folder, write_manifest(folder, entry), lock)
 
-    def records(self, record_type: type[Record]) -> RecordFile[Record]:
+    def records(self, record_type: type[AnyRecord]) -> RecordFile[AnyRecord]:
         """The folder's file of such records, ready to be added to."""
         file = open_records(self.folder, self.manifest, record_type, self._refuse_if_replaced)
         file.repair()

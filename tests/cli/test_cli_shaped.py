@@ -15,8 +15,13 @@ from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.datasets import load_dataset
 from elmlda.experiments.options import Share
 from elmlda.experiments.selection import choose
-from elmlda.experiments.shaped_networks import ShapedNetworks, run_job
-from elmlda.experiments.shaped_records import Setting, ShapedEnsembleRecord, ShapedRecord
+from elmlda.experiments.shaped_networks import (
+    Setting,
+    ShapedEnsembleRecord,
+    ShapedNetworks,
+    ShapedRecord,
+    run_job,
+)
 from elmlda.experiments.tune import Tune, TuneRecord
 from elmlda.networks import cost
 from elmlda.networks.model_file import read_model
@@ -409,14 +414,14 @@ def jobs(clouds, tmp_path):
 def test_scores_of_pi_and_posteriors_of_lda_are_kept(jobs, clouds):
     """Each by the ridge of its method, from one network."""
     job, data = jobs[0], load_dataset(data_dir=clouds)
-    found = run_job(job).methods
+    found = {setting.method: outputs for setting, outputs in run_job(job).outputs.items()}
     for method, ridge in (("pi", 0.1), ("lda", 0.2)):
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=job.key))
         readout = Readout(job.sizes, ridge)
         trained = train_network(data, rng, [readout], job.settings, Resources(), [method])
         scores = trained.readouts[0].scores[method][:, -1]
         expected = softmax(scores, axis=1) if method == "lda" else scores
-        np.testing.assert_allclose(found[method].outputs, expected, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(found[method], expected, rtol=1e-4, atol=1e-6)
 
 
 def test_the_same_records_side_by_side_and_after_more_ensembles(clouds, tmp_path):
@@ -435,7 +440,7 @@ def test_the_same_records_side_by_side_and_after_more_ensembles(clouds, tmp_path
 
 
 def test_few_networks_of_every_kind_come_first(jobs):
-    order = [(job.kind, job.key[0]) for job in jobs]
+    order = [(job.settings.input_weights, job.key[0]) for job in jobs]
     assert len(order) == 12 + 15, "methods that differ in their ridge alone share a network"
     assert {repeat for _, repeat in order[:12]} == {0, 1, 2}
     assert order[12] == ("uniform", 3), "then the rest of the first ensemble"

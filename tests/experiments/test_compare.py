@@ -13,23 +13,17 @@ from sklearn.model_selection import StratifiedKFold
 from elmlda.datasets import Dataset, Split, Table, load_source
 from elmlda.errors import ElmldaError
 from elmlda.experiments import compare
-from elmlda.experiments.compare import (
-    CompareOne,
-    choose_sizes,
-    divide,
-    job_generator,
-    merge_sizes,
-    run_job,
-    smallest_training_part,
-)
+from elmlda.experiments.compare import CompareOne, divide, run_job
+from elmlda.networks.jobs import job_generator
 from elmlda.networks.steps import draw_layer
 from elmlda.settings import DatasetRef
 
 
 def make_plan(name="iris", sizes=None, repeats=1, n_folds=5, precision="double"):
     sizes, ref = sizes or {"none": (8, 20), "gcv": (8, 20)}, DatasetRef(name)
+    wanted = sorted({size for of_rule in sizes.values() for size in of_rule})
     experiment = CompareOne(
-        hidden=merge_sizes(sizes), rules=tuple(sizes), repeats=repeats, folds=n_folds, seed=3,
+        hidden=wanted, rules=tuple(sizes), repeats=repeats, folds=n_folds, seed=3,
         priors="frequencies", precision=precision,
     )  # fmt: skip
     plan = plan_of(experiment, compare.load_job_source(ref), ref, threads=1, chunk=1000)
@@ -56,7 +50,7 @@ def test_the_same_predictions_as_scikit_learn(name, rule):
     plan = make_plan(name, {rule: (size,)}, n_folds=n_folds)
     for job in plan.jobs()[:2]:
         (record,) = run_job(job)
-        dataset = divide(source, 3, job.repeat, job.fold, n_folds)
+        dataset = divide(source, 3, job.key[0], job.key[1] - 1, n_folds)
         layer = draw_layer(dataset, job_generator(job), size, job.settings, job.resources)
         train, test = (layer.outputs(part.inputs) for part in (dataset.train, dataset.test))
         targets = np.eye(dataset.n_classes)[dataset.train.labels]
@@ -100,7 +94,7 @@ def test_folds_are_stratified_and_cover_every_sample_once():
 def test_a_set_with_its_own_split_keeps_it():
     source = load_source("satimage")
     assert divide(source, 0, 5, 0, 1) is source
-    assert smallest_training_part(source, 10) == 4435
+    assert make_plan("satimage", {"gcv": (8,)}, n_folds=10).n_train == 4435
 
 
 def test_what_is_recorded_is_not_computed_again():
@@ -111,7 +105,7 @@ def test_what_is_recorded_is_not_computed_again():
     assert plan.jobs(everything) == []
     missing = (1, 3, 20, "gcv")
     (job,) = plan.jobs(everything - {missing})
-    assert (job.repeat, job.fold) == (1, 3)
+    assert job.key == (1, 1 + 3)
 
 
 def test_more_repeats_sizes_and_rules_change_no_record():
@@ -134,8 +128,7 @@ def test_processes_and_precision_change_nothing():
 
 def test_more_hidden_units_than_samples_need_a_ridge(monkeypatch):
     table = make_table(60)
-    sizes = choose_sizes(table, (10, 40, 48, 200), 5, ("none", "gcv"))
-    assert sizes == {"none": (10, 40), "gcv": (10, 40, 48, 200)}
+    sizes = {"none": (10, 40), "gcv": (10, 40, 48, 200)}  # of 48 training samples
     monkeypatch.setattr(compare, "load_job_source", lambda ref: table)
     (job, *_) = make_plan(sizes=sizes).jobs()
     records = run_job(job)

@@ -10,8 +10,7 @@ from refusals import refusal_of
 import elmlda
 from elmlda import Calibration, Ensemble, Sweep, Timing
 from elmlda.experiments.compare import CompareOne
-from elmlda.experiments.shaped_networks import ShapedNetworks
-from elmlda.experiments.shaped_records import Setting
+from elmlda.experiments.shaped_networks import Setting, ShapedNetworks
 from elmlda.experiments.tune import Tune
 from elmlda.runs.posteriors import UntrustedPosteriorsWarning
 

@@ -5,7 +5,7 @@ import pytest
 
 from elmlda.core.evaluate import count_errors
 from elmlda.datasets import load_dataset
-from elmlda.experiments.pairs import PairRecord, whole_pairs
+from elmlda.experiments.ensemble import PairRecord
 from elmlda.networks.jobs import run_job
 from elmlda.runs.posteriors import PosteriorStore
 from elmlda.settings import DatasetRef, NetworkJob
@@ -112,10 +112,6 @@ def test_which_networks_are_kept(tmp_path):
         (tmp_path / "posteriors" / name).touch()
     assert PosteriorStore(tmp_path, {}, (1, 2)).list_networks(18) == [0, 5, 12, 14]
     assert PosteriorStore(tmp_path / "nowhere", {}, (1, 2)).list_networks(18) == []
-
-
-def test_whole_pairs():
-    assert whole_pairs({0, 2, 3, 5, 6, 8, 9}) == [1, 4]
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,13 @@ def train_as_split_sweep(dataset):
 
 
 def train_as_compare(dataset):
-    sizes = {"none": (3, N_HIDDEN)}
-    return compare.run_job(CompareJob(REF, 2, 0, 0, 2, sizes, NEARLY_LINEAR, Resources()))[0].precision
+    return compare.run_job(make_compare_job({"none": (3, N_HIDDEN)}))[0].precision
+
+
+def make_compare_job(sizes_by_rule):
+    return CompareJob(
+        REF, 2, (0, 1), (3, N_HIDDEN), NEARLY_LINEAR, n_folds=2, sizes_by_rule=sizes_by_rule
+    )
 
 
 def train_as_tune(dataset):
@@ -86,7 +91,7 @@ def test_a_ridge_that_gcv_chooses_counts_in_the_memory(dataset, monkeypatch):
         "elmlda.networks.train.predict_ridge_bytes", lambda *_: seen.append(1) or 10**15
     )
     monkeypatch.setattr(cost, "available_memory", lambda: 10**12)
-    job = CompareJob(REF, 2, 0, 0, 2, {"none": (8,), "gcv": (8,)}, NEARLY_LINEAR, Resources())
+    job = make_compare_job({"none": (8,), "gcv": (8,)})
     with pytest.raises(ElmldaError, match=r"need 1000000\.00 GB"):
         compare.run_job(job)
     assert seen

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord
+from elmlda.experiments.shaped_networks import ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports.subjects.shaped import (
     bootstrap_mean,
     describe_findings,

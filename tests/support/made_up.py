@@ -7,8 +7,7 @@ from checks import sign
 from elmlda.core.calibration import N_BINS
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.experiments.calibration import CalibrationRecord
-from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
-from elmlda.experiments.pairs import PairRecord
+from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord, PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord, order_methods
 from elmlda.runs.records import open_records

@@ -14,10 +14,10 @@ def make_plan(experiment, data, ref=None, **share):
     return experiment.plan_type(experiment, data, ref, Path("nowhere"), Share(**share))
 
 
-def work_of(plan, jobs=None, processes=1, records=None, posteriors=None):
+def work_of(plan, jobs=None, processes=1, records=None):
     """What the frame would hand to the plan's steps."""
     jobs = plan.jobs() if jobs is None else jobs
-    return Work(jobs, records or {}, posteriors, Local(processes))
+    return Work(jobs, records or {}, Local(processes))
 
 
 def carry_out(plan, jobs=None, processes=1):

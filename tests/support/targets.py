@@ -31,8 +31,7 @@ from elmlda.errors import ElmldaError
 from elmlda.execute.cluster import find_scheduler
 from elmlda.experiments.calibration import CalibrationRecord
 from elmlda.experiments.compare import CompareRecord
-from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord
-from elmlda.experiments.pairs import PairRecord
+from elmlda.experiments.ensemble import EnsembleRecord, MistakeRecord, PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.networks.model import Model, Recipe, fit_network

@@ -9,8 +9,7 @@ import numpy as np
 
 from elmlda import paper
 from elmlda.core.arrays import FloatArray
-from elmlda.experiments.ensemble import EnsembleRecord
-from elmlda.experiments.pairs import PairRecord
+from elmlda.experiments.ensemble import EnsembleRecord, PairRecord
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports.estimates import NAN
 from elmlda.reports.rates import METHOD_NAMES, pivot_by_repeat, pivot_percents

@@ -17,7 +17,7 @@ from scipy import stats
 
 from elmlda.core.arrays import FloatArray
 from elmlda.experiments.selection import FEWEST, METHODS
-from elmlda.experiments.shaped_records import ShapedEnsembleRecord, ShapedRecord, Tested
+from elmlda.experiments.shaped_networks import ShapedEnsembleRecord, ShapedRecord, Tested
 from elmlda.reports.estimates import LEVEL, NAN, Estimate, estimate_mean
 from elmlda.reports.model import Column, Table, make_table
 from elmlda.reports.rates import METHOD_NAMES, adjust_holm, corrected_p, pivot_percents

@@ -1,12 +1,13 @@
 """Records that can't be are refused, whoever makes them."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pytest
 
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import MistakeRecord
-from elmlda.runs.plausible import LARGEST, require_plausible
+from elmlda.runs.record import LARGEST, Record
 
 COMPARED = CompareRecord(
     0, 0, 2.0, 8, "none", 0.0, 3, 2, 1, 100, 50, "double", "1 2", "1 0", "20 30"
@@ -15,22 +16,26 @@ MISTAKE = MistakeRecord(0, 20, "mean", 7, 3, 5, 0.9, 0.05)
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Record):
+    KEY = "kind", "n"
+    POSITIVE = ("n",)
+    AT_MOST: ClassVar = {"share": 1.0, "part": "n"}
+    ONE_OF: ClassVar = {"kind": ("one", "two")}
     n: int = 1
     share: float = 0.5
     kind: str = "one"
-
-    def __post_init__(self):
-        require_plausible(
-            self, positive=("n",), at_most={"share": 1.0}, one_of={"kind": ("one", "two")}
-        )
+    part: int = 0
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"n": LARGEST}, {"share": 0.0}, {"share": 1.0}, {"kind": "two"}]
+    "changes", [{}, {"n": LARGEST}, {"share": 0.0}, {"share": 1.0}, {"kind": "two"}, {"part": 1}]
 )
 def test_what_can_be(changes):
     replace(Row(), **changes)
+
+
+def test_a_key_is_made_of_fields():
+    assert Row().key == ("one", 1)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,7 @@ def test_what_can_be(changes):
         ({"share": -0.1}, "share is -0.1"),
         ({"share": float("nan")}, "share is nan"),
         ({"share": float("inf")}, "share is inf"),
+        ({"n": 5, "part": 6}, "part is 6, expected 0 to 5"),
         ({"kind": "three"}, "kind is 'three', expected one or two"),
     ],
 )
