@@ -1,4 +1,4 @@
-"""Text from data, files and paths, made safe to show: on a terminal, on a page, in a file."""
+"""Text as it is shown on a terminal, on a page or in a file."""
 
 from __future__ import annotations
 
@@ -45,3 +45,10 @@ def format_shape(shape: tuple[int, ...]) -> str:
     if len(shape) > 8:
         return f"{format_shape(shape[:3])} × … ({len(shape)} dimensions)"
     return " × ".join(map(str, shape))
+
+
+def format_seconds(seconds: float) -> str:
+    """As in 40 s, 12 min, 3.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

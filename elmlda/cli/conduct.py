@@ -16,12 +16,12 @@ from elmlda.cli.options import find_option
 from elmlda.cli.tables import NOTE, show_records
 from elmlda.cli.terminal import say
 from elmlda.experiments.options import Share
+from elmlda.text import format_seconds
 
 if TYPE_CHECKING:
     from elmlda.errors import ElmldaError
-    from elmlda.experiments.conduct import Outcome
+    from elmlda.experiments.conduct import Outcome, Outlook
     from elmlda.experiments.experiment import AnyPlan, Runnable
-    from elmlda.experiments.outlook import Outlook
     from elmlda.experiments.progress import Bar, Progress
 
 Built = TypeVar("Built")
@@ -99,8 +99,6 @@ class Printed:
 
 def sum_up(outlooks: Sequence[Outlook]) -> str:
     """What all parts of a study take together."""
-    from elmlda.experiments.outlook import format_seconds
-
     networks, seconds = (sum(getattr(o, name) for o in outlooks) for name in ("n_networks", "seconds"))
     peak = max(outlook.peak_bytes for outlook in outlooks) / 1e9
     return f"in all         {networks:,} networks, {peak:.2f} GB, about {format_seconds(seconds)}"
@@ -108,8 +106,6 @@ def sum_up(outlooks: Sequence[Outlook]) -> str:
 
 def describe_start(outlook: Outlook) -> str:
     """One line: the folder, the networks to train, memory and time; and advice, if there is any."""
-    from elmlda.experiments.outlook import format_seconds
-
     plan = outlook.plan
     if not outlook.missing:
         n, n_wanted = outlook.n_recorded, outlook.n_wanted

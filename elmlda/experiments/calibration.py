@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -18,35 +18,17 @@ from elmlda.core.calibration import (
     log_loss,
     measure_reliability,
 )
-from elmlda.core.evaluate import Combination, posteriors, round_posteriors
-from elmlda.execute.local import execute
+from elmlda.core.evaluate import Combination
 from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.groups import GroupPlan, Network, require_kept, require_listable
 from elmlda.experiments.options import read_numbers
 from elmlda.experiments.own_options import CalibrationOptions
-from elmlda.experiments.plan import (
-    NetworkPlan,
-    NetworkPosteriors,
-    Records,
-    Step,
-    Work,
-    pop_whole,
-    require_kept,
-    require_listable,
-)
-from elmlda.networks.jobs import job_generator, load_job_data
-from elmlda.networks.train import Readout, train_network
+from elmlda.experiments.plan import Records
 from elmlda.runs.record import Record
 from elmlda.settings import NetworkJob
 
 ROUNDING = 1e-5
 """Of what is recorded with six digits."""
-
-
-class Network(NamedTuple):
-    """A network of the run, at one of its hidden sizes."""
-
-    number: int
-    n_hidden: int
 
 
 class Group(NamedTuple):
@@ -122,7 +104,7 @@ class CalibrationRecord(Record):
         )
 
 
-class CalibrationPlan(NetworkPlan["Calibration"]):
+class CalibrationPlan(GroupPlan["Calibration"]):
     """Groups of networks of the largest hidden size, and single networks of the others."""
 
     @cached_property
@@ -147,47 +129,21 @@ class CalibrationPlan(NetworkPlan["Calibration"]):
         counts = count_groups(self.sizes, self.group_sizes, self.experiment.repeats)
         return [Group(*kind, i) for kind, n_groups in counts.items() for i in range(n_groups)]
 
-    def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
-        """The networks of the groups that are not recorded, their posteriors kept or not."""
-        open_groups = (group for group in self.keys() if group not in recorded)
-        return self.make_jobs(sorted({network for group in open_groups for network in group.networks}))
+    def groups(self, recorded: Collection[Any] = ()) -> list[Group]:
+        return [group for group in self.keys() if group not in recorded]
+
+    def members(self, group: Group) -> list[Network]:
+        return group.networks
 
     def missing(self, records: Records) -> list[NetworkJob]:
-        """The networks of those groups whose posteriors are not kept."""
-        if not self.experiment.train:
-            return []
-        needed = (
-            Network(job.key[0], n_hidden) for job in super().missing(records) for n_hidden in job.sizes
-        )
-        return self.make_jobs(network for network in needed if self._read(network) is None)
+        return super().missing(records) if self.experiment.train else []
 
-    def _read(self, network: Network) -> FloatArray | None:
-        """What is kept of a network."""
-        return self.posteriors.read(self.key(*network), network.n_hidden)
-
-    def steps(self, work: Work) -> Iterator[Step]:
-        """Groups that are whole already, then each network and what becomes whole by it."""
-        recorded = {record.key for record in work.records[CalibrationRecord]}
-        lacking = {Network(job.key[0], size) for job in work.jobs for size in job.sizes}
-        open_groups = (group for group in self.keys() if group not in recorded)
-        waiting = {group: lacking.intersection(group.networks) for group in open_groups}
-        for group in pop_whole(waiting):
-            yield Step(self._measure(group), n_done=0)
-        for job, found in execute(score_job, work.jobs, work.backend):
-            # The largest is kept last: until it is, the network is trained again as large as it was,
-            # and its smaller sizes are rounded as they were.
-            for n_hidden, of_size in zip(job.sizes, found, strict=True):
-                kept = NetworkPosteriors(job.key, n_hidden, of_size)
-                yield Step(posteriors=kept, n_done=int(n_hidden == job.sizes[-1]))
-            for group in pop_whole(waiting, [Network(job.key[0], size) for size in job.sizes]):
-                yield Step(self._measure(group), n_done=0)
-
-    def _measure(self, group: Group) -> list[CalibrationRecord]:
+    def combine(self, group: Group) -> list[CalibrationRecord]:
         """The group's record; none if nothing is trained and its posteriors are not there."""
         combination, networks = Combination(), group.networks
         name = f"posteriors of networks {networks[0].number} to {networks[-1].number}"
         for network in networks:
-            member = self._read(network)
+            member = self.read(network)
             if member is None and not self.experiment.train:
                 return []
             mean = combination.add(require_kept(member, name))
@@ -202,16 +158,6 @@ def count_groups(
     n_networks = repeats * group_sizes[-1]
     single = {(n_hidden, 1): repeats for n_hidden in smaller}
     return single | {(largest, size): n_networks // size for size in group_sizes}
-
-
-def score_job(job: NetworkJob) -> list[FloatArray]:
-    """LDA-ELM's test posteriors at each of the job's hidden sizes (float32), in this process."""
-    readout = Readout(job.sizes, job.settings.ridge)
-    (scored,) = train_network(
-        load_job_data(job.dataset), job_generator(job), [readout], job.settings, job.resources, ("lda",)
-    ).readouts
-    scores = scored.scores["lda"]
-    return [round_posteriors(posteriors(scores[:, i])) for i in range(len(job.sizes))]
 
 
 def measure_group(group: Group, mean: FloatArray, labels: IntArray, n_inputs: int) -> CalibrationRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,23 +12,13 @@ import numpy as np
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
-from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
+from elmlda.experiments.groups import GroupPlan, Network, require_kept, require_listable
 from elmlda.experiments.own_options import EnsembleOptions
-from elmlda.experiments.plan import (
-    NetworkPlan,
-    NetworkPosteriors,
-    Records,
-    Step,
-    Work,
-    pop_whole,
-    require_kept,
-    require_listable,
-)
-from elmlda.networks.jobs import run_job
+from elmlda.experiments.plan import Records, Step, Work
 from elmlda.networks.steps import resolve_priors
 from elmlda.runs.record import Record
-from elmlda.settings import COMBINATIONS, NetworkJob
+from elmlda.settings import COMBINATIONS
 
 
 @dataclass(frozen=True)
@@ -104,7 +94,7 @@ def networks_of(pair: int) -> tuple[int, int]:
     return 2 * pair, 2 * pair + 1
 
 
-class EnsemblePlan(NetworkPlan["Ensemble"]):
+class EnsemblePlan(GroupPlan["Ensemble"]):
     """Ensembles of networks: member i of repeat r is network r·n + i of the run."""
 
     @property
@@ -127,44 +117,27 @@ class EnsemblePlan(NetworkPlan["Ensemble"]):
             for scheme in self.experiment.schemes
         ]
 
-    def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
-        """The networks of the repeats that are not recorded, their posteriors kept or not."""
-        repeats = dict.fromkeys(key[0] for key in self.keys() if key not in recorded)
-        return self._train(number for repeat in repeats for number in self.members(repeat))
+    def groups(self, recorded: Collection[Any] = ()) -> list[int]:
+        """Repeats, in order."""
+        return sorted({key[0] for key in self.keys() if key not in recorded})
 
-    def members(self, repeat: int) -> range:
-        """Numbers of the networks of one repeat."""
-        return range(repeat * self.experiment.n, (repeat + 1) * self.experiment.n)
+    def members(self, repeat: int) -> list[Network]:
+        n = self.experiment.n
+        return [Network(number, self.n_hidden) for number in range(repeat * n, repeat * n + n)]
 
-    def _train(self, numbers: Iterable[int]) -> list[NetworkJob]:
-        return self.make_jobs((number, self.n_hidden) for number in numbers)
-
-    def open_repeats(self, records: Records) -> list[int]:
-        """Repeats that are not recorded in full, their mistakes included."""
+    def open_groups(self, records: Records) -> list[int]:
+        """Repeats whose errors are not recorded, or not all mistakes of the whole ensemble."""
         errors = {record.key: record.errors for record in records[EnsembleRecord]}
         mistakes = Counter(record.key[:-1] for record in records[MistakeRecord])
-        lacking = {
-            key[0]
-            for key in self.keys()
-            if key not in errors or (key[1] == self.experiment.n and mistakes[key] != errors[key])
-        }
-        return sorted(lacking)
+        is_whole = (key[1] < self.experiment.n or mistakes[key] == errors[key] for key in errors)
+        return self.groups({key for key, whole in zip(errors, is_whole, strict=True) if whole})
 
     def drop_incomplete(self, records: Records) -> Records:
         """All but the mistakes of a repeat that was cut off, which are found again."""
-        repeats, schemes = self.open_repeats(records), self.experiment.schemes
+        repeats, schemes = self.open_groups(records), self.experiment.schemes
         mistakes = records[MistakeRecord]
         whole = [m for m in mistakes if m.repeat not in repeats or m.combine not in schemes]
         return {**records, MistakeRecord: whole}
-
-    def missing(self, records: Records) -> list[NetworkJob]:
-        """The members of open repeats whose posteriors are not kept."""
-        numbers = (number for repeat in self.open_repeats(records) for number in self.members(repeat))
-        return self._train(number for number in numbers if self._read(number) is None)
-
-    def _read(self, number: int) -> FloatArray | None:
-        """What is kept of a network of the run."""
-        return self.posteriors.read(self.key(number, self.n_hidden), self.n_hidden)
 
     def advise(self) -> ElmldaError | None:
         """Which size would use what a sweep has kept, if that is another one."""
@@ -191,40 +164,28 @@ class EnsemblePlan(NetworkPlan["Ensemble"]):
         fanout, rest = divmod(n_hidden, self.data.n_inputs)
         return f"{n_hidden:,} hidden units" if rest else f"fan-out {fanout}"
 
-    def count_jobs(self) -> int:
-        return self.experiment.repeats * self.experiment.n
-
     def steps(self, work: Work) -> Iterator[Step]:
-        """Pairs and repeats that are whole already, then each network and what becomes whole by it."""
+        """Also the pairs of all networks that are kept, whoever trained them."""
         lacking = {job.key[0] for job in work.jobs}
         kept = set(self.posteriors.list_networks(self.n_hidden)) - lacking
         recorded = {record.pair for record in work.records[PairRecord]}
         pairs = sorted({number // 2 for number in kept} - recorded)
         yield Step([each for pair in pairs for each in self._combine_pair(pair, kept)], n_done=0)
-        waiting = {
-            repeat: lacking.intersection(self.members(repeat))
-            for repeat in self.open_repeats(work.records)
-        }
-        for repeat in pop_whole(waiting):
-            yield Step(self._combine(repeat), n_done=0)
-        for job, result in execute(run_job, work.jobs, work.backend):
-            number = job.key[0]
-            yield Step(posteriors=NetworkPosteriors(job.key, self.n_hidden, result.posteriors))
-            kept.add(number)
-            if number // 2 not in recorded:
-                yield Step(list(self._combine_pair(number // 2, kept)), n_done=0)
-            for repeat in pop_whole(waiting, [number]):
-                yield Step(self._combine(repeat), n_done=0)
+        for step in super().steps(work):
+            yield step
+            if step.posteriors and (pair := step.posteriors.key[0] // 2) not in recorded:
+                kept.add(step.posteriors.key[0])
+                yield Step(list(self._combine_pair(pair, kept)), n_done=0)
 
-    def _combine(self, repeat: int) -> Sequence[EnsembleRecord | MistakeRecord]:
+    def combine(self, repeat: int) -> list[EnsembleRecord | MistakeRecord]:
         """Every ensemble size and scheme of one repeat, from one pass over its members."""
         labels = self.dataset.test.labels
         counts = self.dataset.train.count_classes(self.data.n_classes)
         priors = resolve_priors(self.settings.priors, counts)
         records: list[EnsembleRecord | MistakeRecord] = []
         combinations = {scheme: Combination(scheme, priors) for scheme in self.experiment.schemes}
-        for size, number in enumerate(self.members(repeat), start=1):
-            member = require_kept(self._read(number), f"posteriors of repeat {repeat}")
+        for size, network in enumerate(self.members(repeat), start=1):
+            member = require_kept(self.read(network), f"posteriors of repeat {repeat}")
             for scheme, combination in combinations.items():
                 combined = combination.add(member)
                 errors = int(count_errors(combined, labels))
@@ -233,15 +194,16 @@ class EnsemblePlan(NetworkPlan["Ensemble"]):
                     records += _find_mistakes(repeat, size, scheme, combined, labels)
         return records
 
-    def _combine_pair(self, pair: int, kept: Collection[int]) -> Iterator[PairRecord]:
+    def _combine_pair(self, pair: int, kept: set[int]) -> Iterator[PairRecord]:
         """The pair's record, if both networks are kept and can be read."""
-        if not all(number in kept for number in networks_of(pair)):
+        numbers = networks_of(pair)
+        if not kept.issuperset(numbers):
             return
-        labels, both = self.dataset.test.labels, map(self._read, networks_of(pair))
-        members = [posteriors for posteriors in both if posteriors is not None]
+        both = [self.read(Network(number, self.n_hidden)) for number in numbers]
+        members, labels = [each for each in both if each is not None], self.dataset.test.labels
         if len(members) == 2:
             errors = int(count_errors(combine_posteriors(np.stack(members))[-1], labels))
-            yield PairRecord(pair, *networks_of(pair), errors, len(labels))
+            yield PairRecord(pair, *numbers, errors, len(labels))
 
 
 def _find_mistakes(

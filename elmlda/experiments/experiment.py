@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from elmlda.datasets import find_info
-from elmlda.experiments.conduct import conduct, look_ahead
+from elmlda.experiments.conduct import Outlook, conduct, look_ahead
 from elmlda.experiments.options import DataOptions, Share, UnitOptions, spell_call
-from elmlda.experiments.outlook import Outlook
 from elmlda.experiments.plan import Plan
 from elmlda.experiments.progress import OpenProgress, choose_progress
 from elmlda.networks.jobs import load_job_data

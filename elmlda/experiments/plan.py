@@ -7,7 +7,7 @@ An experiment's own plan says which records and jobs there are and how jobs beco
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,9 +41,6 @@ Records: TypeAlias = dict[type[Any], list[Any]]
 
 
 AnyExperiment = TypeVar("AnyExperiment", bound="Experiment")
-Group = TypeVar("Group")
-MOST_NETWORKS = 100_000
-"""All of them are listed before the first is trained."""
 
 
 class NetworkPosteriors(NamedTuple):
@@ -270,40 +267,11 @@ class NetworkPlan(Plan[AnyExperiment]):
         return [self.make_job(key[0], tuple(of_key)) for key, of_key in sizes.items()]
 
 
-def pop_whole(waiting: dict[Group, set[Any]], done: Collection[Hashable] = ()) -> list[Group]:
-    """Take out the groups that lack no network any more, now that those in `done` are there."""
-    for lacking in waiting.values():
-        lacking.difference_update(done)
-    whole = [group for group, lacking in waiting.items() if not lacking]
-    for group in whole:
-        del waiting[group]
-    return whole
-
-
-def require_kept(kept: FloatArray | None, name: str) -> FloatArray:
-    """What was read of a network that was there a moment ago."""
-    if kept is None:
-        raise ElmldaError(f"{name} went away while they were needed. Run the same command again.")
-    return kept
-
-
 def note_double(repeat: int, precision: str, settings: NetworkSettings) -> str | None:
     """What to say of a network that was computed again; on some data that is nearly every one."""
     if precision == settings.precision:
         return None
     return f"repeat {repeat}: float32 was not enough, computed in double; others may follow"
-
-
-def require_listable(repeats: int, n_members: int) -> None:
-    """Refuse more networks than can be listed in a second."""
-    if repeats * n_members > MOST_NETWORKS:
-        raise ElmldaError(
-            f"{repeats:,} groups of {n_members:,} are {repeats * n_members:,} networks, expected at "
-            f"most {MOST_NETWORKS:,}.",
-            "Lower {n} or {repeats}.",
-            n=None,
-            repeats=None,
-        )
 
 
 def require_possible(

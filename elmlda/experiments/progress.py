@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from threading import Event, Thread
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tqdm import tqdm
 
-from elmlda.experiments.outlook import Outlook
+if TYPE_CHECKING:
+    from elmlda.experiments.conduct import Outlook
 
 
 class Progress(Protocol):
@@ -23,7 +24,7 @@ class Progress(Protocol):
         """Say something without disturbing the bar."""
 
 
-OpenProgress: TypeAlias = Callable[[Outlook], AbstractContextManager[Progress]]
+OpenProgress: TypeAlias = "Callable[[Outlook], AbstractContextManager[Progress]]"
 
 
 class Silence:

@@ -19,15 +19,8 @@ from elmlda.core.evaluate import posteriors, require_posteriors, round_posterior
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.plan import (
-    Records,
-    Step,
-    Work,
-    note_double,
-    pop_whole,
-    require_kept,
-    require_possible,
-)
+from elmlda.experiments.groups import pop_whole, require_kept
+from elmlda.experiments.plan import Records, Step, Work, note_double, require_possible
 from elmlda.experiments.selection import METHODS
 from elmlda.experiments.tune import RidgesPlan, with_weight_size
 from elmlda.networks.jobs import job_generator, load_job_data

@@ -13,7 +13,6 @@ import pandas as pd
 
 from elmlda import paper
 from elmlda.errors import ElmldaError
-from elmlda.experiments.outlook import format_seconds
 from elmlda.experiments.shaped import TUNE_FOLDER, settle
 from elmlda.experiments.shaped_networks import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports import plots
@@ -32,6 +31,7 @@ from elmlda.reports.subjects.shaped import (
     tabulate_sizes,
 )
 from elmlda.settings import INPUT_WEIGHTS
+from elmlda.text import format_seconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

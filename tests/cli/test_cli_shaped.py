@@ -540,6 +540,10 @@ def test_a_dry_run_says_what_the_study_takes_at_most(study, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
+def test_a_dry_run_ends_where_a_wider_grid_is_not_tried_yet(whole_study):
+    assert "at most, before settings are chosen" in whole_study("--widen", 5, "--dry-run").stdout
+
+
 def test_a_dry_run_knows_what_double_precision_takes(clouds, tmp_path, monkeypatch):
     speed = {np.float32: 2e9, np.float64: 1e9}
     monkeypatch.setattr(cost, "measure_matmul_speed", lambda dtype, *_: speed[dtype])
