@@ -90,11 +90,10 @@ class Outlook:
 
     def __str__(self) -> str:
         data, share = self.plan.data, self.plan.share
-        where = (
-            f"by the workers at {share.cluster}"
-            if share.cluster
-            else f"in {share.jobs} × {self.plan.resources.threads} threads"
-        )
+        where, each, without = f"in {share.jobs} × {self.plan.resources.threads} threads", "", ""
+        if share.cluster:
+            where = f"by the workers at {share.cluster}"
+            each, without = " for each worker", " without the cluster"
         lines = [
             f"folder         {self.plan.folder}",
             f"data           {data.name}: {_describe(data)}",
@@ -103,11 +102,9 @@ class Outlook:
         ]
         if self.missing:
             lines += [
-                f"peak memory    {self.peak_bytes / 1e9:.2f} GB"
-                + (" for each worker" if share.cluster else ""),
-                f"time           about {format_seconds(max(self.seconds, 1.0))}"
-                + (" without the cluster" if share.cluster else "")
-                + f", at the {self.speed / 1e9:.0f} GFLOP/s of matrix products here and now",
+                f"peak memory    {self.peak_bytes / 1e9:.2f} GB{each}",
+                f"time           about {format_seconds(max(self.seconds, 1.0))}{without}, at the "
+                f"{self.speed / 1e9:.0f} GFLOP/s of matrix products here and now",
             ]
             lines += [f"bfloat16       {self.multiplier}"] if self.multiplier else []
         return "\n".join(lines)
@@ -195,8 +192,8 @@ def _write_steps(
     known = {kind: {record.key for record in found} for kind, found in records.items()}
     noted = False
     for step in steps:
-        if kept := step.posteriors:
-            posteriors.write(kept.key, kept.n_hidden, kept.values)
+        if step.posteriors:
+            posteriors.write(*step.posteriors)
         for kind in reversed(files):
             of_kind = [record for record in step.records if type(record) is kind]
             files[kind].append([record for record in of_kind if record.key not in known[kind]])

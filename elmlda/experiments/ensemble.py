@@ -129,8 +129,12 @@ class EnsemblePlan(GroupPlan["Ensemble"]):
         """Repeats whose errors are not recorded, or not all mistakes of the whole ensemble."""
         errors = {record.key: record.errors for record in records[EnsembleRecord]}
         mistakes = Counter(record.key[:-1] for record in records[MistakeRecord])
-        is_whole = (key[1] < self.experiment.n or mistakes[key] == errors[key] for key in errors)
-        return self.groups({key for key, whole in zip(errors, is_whole, strict=True) if whole})
+        whole = {
+            key
+            for key, n_errors in errors.items()
+            if key[1] < self.experiment.n or mistakes[key] == n_errors
+        }
+        return self.groups(whole)
 
     def drop_incomplete(self, records: Records) -> Records:
         """All but the mistakes of a repeat that was cut off, which are found again."""

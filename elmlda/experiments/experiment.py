@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -75,7 +75,8 @@ class Runnable(ABC):
             outcome = conduct(plan, bar, command)
             if outcome.gaps:
                 warnings.warn(str(outcome.gaps), GapsWarning, stacklevel=4)
-            table = as_table(plan.experiment.record_types[0], outcome.records)
+            columns = [field.name for field in fields(plan.experiment.record_types[0])]
+            table = pd.DataFrame([vars(record) for record in outcome.records], columns=columns)
             if self.part_column:
                 table.insert(0, self.part_column, title)
             tables.append(table)
@@ -175,11 +176,3 @@ def find_anywhere(ref: DatasetRef) -> DatasetRef:
     if ref.data_dir is None and name and find_info(name) is None:
         name = str(Path(name).expanduser().absolute())
     return replace(ref, name=name, data_dir=ref.data_dir and ref.data_dir.absolute())
-
-
-def as_table(kind: type[Any], records: Sequence[Any]) -> pd.DataFrame:
-    """Records as a table with a column for each field."""
-    import pandas as pd
-
-    names = [field.name for field in fields(kind)]
-    return pd.DataFrame([asdict(record) for record in records], columns=names)

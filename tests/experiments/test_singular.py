@@ -44,7 +44,7 @@ def test_the_other_sizes_are_recorded(sweep, tmp_path, options):
     assert f"Error: {tmp_path / 'run'}: {MESSAGE}" in done.stderr
     assert done.stderr.endswith("or --ridge 1e-3 with another --out for a new run.\n")
     assert "Warning" not in done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["5", "20"]
+    assert [line.split()[1] for line in done.stdout.splitlines()[2:4]] == ["5", "20"]
     keys = [record.key for record in read_records(tmp_path / "run", SweepRecord)]
     assert keys == [(0, 5), (0, 20), (1, 5), (1, 20)]
     keys = [record.key for record in read_records(tmp_path / "run", SingularRecord)]
