@@ -16,6 +16,7 @@ from elmlda.experiments.choices import name_choice
 from elmlda.ranges import format_ranges
 from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL, NAN, RATE_ROUNDING, estimate_mean, sample_mean
+from elmlda.reports.gaps import find_lack
 from elmlda.reports.model import Column, Drawing, Report, Section, make_table
 from elmlda.reports.provenance import join_provenance
 from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, PRINTED, SHORT_NAMES, pivot_by_repeat
@@ -97,15 +98,12 @@ def name_combination(activation: str, scale: float) -> str:
 def find_choice_gaps(runs: Sequence[RunRecords]) -> Iterator[str]:
     """What is planned and not recorded yet, and combinations that no run has."""
     for run in runs:
-        n_planned = run.count_planned("sweep")
-        if len(run.sweep) < n_planned:
-            found = f"{len(run.sweep):,} of {n_planned:,} planned results"
-            yield f"{name_combination(*_varied(run))}: {found}."
+        name, n_planned = name_combination(*_varied(run)), run.count_planned("sweep")
+        yield from find_lack(name, len(run.sweep), n_planned, "results")
     there = dict.fromkeys(map(_varied, runs))
-    activations, scales = (dict.fromkeys(values) for values in zip(*there, strict=True))
-    for combination in product(activations, scales):
+    for combination in product(*map(dict.fromkeys, zip(*there, strict=True))):
         if combination not in there:
-            yield f"{name_combination(*combination)}: not run."
+            yield f"{name_combination(*combination)} has not been run."
 
 
 def tabulate_choices(runs: Sequence[RunRecords]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from elmlda.reports.model import Provenance
@@ -37,19 +37,17 @@ def join_provenance(
     checksums: Mapping[str, str] | None = None,
 ) -> Provenance:
     """Of several runs; `settings` are those that they share."""
-    machines = dict.fromkeys(
-        describe_machine(machine) for run in runs for machine in run.manifest["machines"]
-    )
-    commands = dict.fromkeys(command for run in runs for command in run.manifest.get("commands", []))
+    machines = (describe_machine(machine) for run in runs for machine in run.manifest["machines"])
+    commands = (printable(command) for run in runs for command in run.manifest.get("commands", []))
     return Provenance(
         settings={
             name.replace("_", " "): printable(value, LONGEST_SETTING)
             for name, value in settings.items()
             if name != "sha256"
         },
-        machines=list(machines),
+        machines=list(dict.fromkeys(machines)),
         checksums=checksums or {},
-        commands=[*map(printable, commands), "elmlda report"],
+        commands=[*dict.fromkeys(commands), "elmlda report"],
     )
 
 
@@ -57,10 +55,7 @@ def describe_machine(machine: Any) -> str:
     """A machine of a manifest in one line."""
     if not isinstance(machine, dict):
         return str(machine)
-    return "; ".join(_name_parts(machine))
-
-
-def _name_parts(machine: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in machine.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
-        yield f"{key.replace('_', ' ')} {shown}"
+    lists = {key: value if isinstance(value, list) else [value] for key, value in machine.items()}
+    return "; ".join(
+        f"{key.replace('_', ' ')} {', '.join(map(str, values))}" for key, values in lists.items()
+    )

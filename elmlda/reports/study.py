@@ -16,6 +16,7 @@ from elmlda.errors import ElmldaError
 from elmlda.experiments.shaped import TUNE_FOLDER, settle
 from elmlda.experiments.shaped_networks import Setting, ShapedEnsembleRecord, ShapedRecord
 from elmlda.reports import plots
+from elmlda.reports.gaps import find_lack
 from elmlda.reports.model import Column, Drawing, Report, Section, make_table
 from elmlda.reports.provenance import join_provenance
 from elmlda.reports.rates import METHOD_NAMES
@@ -208,10 +209,10 @@ def _find_gaps(study: Study) -> Iterator[str]:
     for setting in study.chosen:
         is_combined, name = setting in study.combined, METHOD_NAMES[setting.method]
         n_planned = max(planned["repeats"], planned["n"] * n_ensembles if is_combined else 0)
-        if done[setting] < n_planned:
-            yield f"{setting.input_weights}, {name}: {done[setting]} of {n_planned} planned networks."
-        if is_combined and whole[setting] < n_ensembles:
-            yield f"{name}: {whole[setting]} of {n_ensembles} planned ensembles."
+        what = f"{name} with {setting.input_weights} weights"
+        yield from find_lack(what, done[setting], n_planned, "networks")
+        if is_combined:
+            yield from find_lack(name, whole[setting], n_ensembles, "ensembles")
 
 
 def _draw(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Drawing:

@@ -1,12 +1,14 @@
-"""Write a report's files atomically; the same records give the same bytes."""
+"""Make a folder's report and write its files atomically; the same records give the same bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from elmlda.errors import ElmldaError
 from elmlda.experiments.compare import CompareRecord
@@ -15,12 +17,13 @@ from elmlda.reports.claims.rule import Kind, Reading
 from elmlda.reports.claims.words import name_verdict
 from elmlda.reports.comparison import make_comparison_report
 from elmlda.reports.model import Report
-from elmlda.reports.render import render_html, render_markdown
 from elmlda.reports.run import make_run_report
 from elmlda.reports.study import is_study, make_study_report
 from elmlda.runs.files import write_atomically
 from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import ACTIVATION_NAMES, REPORT_FORMATS
+from elmlda.text import printable
+from elmlda.version import __version__
 
 ADVICE = "The records are unchanged: remove the cause and run the same command again."
 
@@ -94,15 +97,60 @@ def write_report(report: Report, folder: Path, formats: Collection[str] = REPORT
     paths: list[Path] = []
     if "csv" in formats:
         paths += [write_csv(table, folder / f"{name}.csv") for name, table in report.tables.items()]
+    files: dict[str, bytes] = {}
     if "figures" in formats:
         for figure in report.figures:
-            for suffix, content in figure.files.items():
-                paths.append(_write(content, folder / f"{figure.name}.{suffix}"))
+            files |= {f"{figure.name}.{suffix}": content for suffix, content in figure.files.items()}
     if "md" in formats:
-        paths.append(_write(render_markdown(report).encode(), folder / f"{report.stem}.md"))
+        files[f"{report.stem}.md"] = render_markdown(report).encode()
     if "html" in formats:
-        paths.append(_write(render_html(report).encode(), folder / f"{report.stem}.html"))
-    return paths
+        files[f"{report.stem}.html"] = render_html(report).encode()
+    return paths + [_write(content, folder / name) for name, content in files.items()]
+
+
+def render_html(report: Report) -> str:
+    """One self-contained page; everything is escaped."""
+    return _render(report, "report.html.j2", is_html=True)
+
+
+def render_markdown(report: Report) -> str:
+    """Markdown; figures are the PNG files beside it."""
+    return _render(report, "report.md.j2", is_html=False)
+
+
+def _render(report: Report, template: str, is_html: bool) -> str:
+    environment = Environment(
+        loader=PackageLoader("elmlda.reports"),
+        autoescape=is_html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_finalize if is_html else None,
+    )
+    environment.filters |= {"md": _escape_markdown, "code": _code_span, "fence": _choose_fence}
+    return environment.get_template(template).render(report=report, version=__version__)
+
+
+def _finalize(value: object) -> object:
+    """Control characters are escaped; what is markup already stays as it is."""
+    return printable(value) if type(value) is str else value
+
+
+def _code_span(value: object) -> str:
+    """Text for a code span, where nothing can be escaped."""
+    return printable(value).replace("`", "'")
+
+
+def _choose_fence(lines: Sequence[str]) -> str:
+    """A fence of backticks that is longer than any in these lines of code."""
+    longest = max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0)
+    return "`" * max(3, longest + 1)
+
+
+def _escape_markdown(value: object) -> str:
+    """Text that Markdown takes as it is, also inside a table."""
+    return re.sub(r"([\\`*_\[\]<>|#&])", r"\\\1", printable(value))
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> Path:

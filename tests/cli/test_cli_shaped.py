@@ -504,8 +504,8 @@ def test_a_studys_report_leaves_out_what_is_no_longer_chosen(whole_study, tmp_pa
     assert table.loc["uniform", "lda_error_percent"].isna().all()
     assert set(table.loc["uniform", "pi_repeats"]) <= {3, 6}
     page = report(folder, ("figures", "md")).paths[-1].read_text()
-    assert "uniform, LDA-ELM: 0 of 6 planned networks." in page
-    assert "LDA-ELM: 0 of 2 planned ensembles." in page
+    assert "LDA-ELM with uniform weights has 0 of 6 planned networks." in page
+    assert "LDA-ELM has 0 of 2 planned ensembles." in page
 
 
 def test_a_study_without_what_it_chose_by_is_refused(whole_study, refusal, tmp_path):

@@ -144,7 +144,7 @@ def test_the_sentences_follow_from_the_table(table, text):
 
 
 def test_what_is_missing_is_said(text):
-    assert "- softsign, raw inputs: not run." in text
+    assert "- softsign, raw inputs has not been run." in text
 
 
 def test_an_unfinished_study_gives_a_report_of_what_it_has(tmp_path):
@@ -152,8 +152,8 @@ def test_an_unfinished_study_gives_a_report_of_what_it_has(tmp_path):
     make_choice(tmp_path, "softsign", 1 / 255, [])
     runs = read_choices(tmp_path)
     assert list(find_choice_gaps(runs)) == [
-        "tanh, inputs / 255: 3 of 90 planned results.",
-        "softsign, inputs / 255: 0 of 90 planned results.",
+        "tanh, inputs / 255 has 3 of 90 planned results.",
+        "softsign, inputs / 255 has 0 of 90 planned results.",
     ]
     written = report(tmp_path, FORMATS)
     finding, paths = written.report.headline, written.paths

@@ -6,8 +6,7 @@ import matplotlib
 import pytest
 
 from elmlda.reports.plots import draw
-from elmlda.reports.render import render_markdown
-from elmlda.reports.write import find_folders, make_report
+from elmlda.reports.write import find_folders, make_report, render_markdown
 
 ROOT = Path(__file__).parents[2]
 DRAWN_WITH = "3.11"

@@ -12,8 +12,9 @@ from made_up import N_TEST, make_run
 from scipy import stats
 
 from elmlda.experiments.sweep import SweepRecord
+from elmlda.reports.gaps import find_design_gaps
 from elmlda.reports.records import read_run
-from elmlda.reports.subjects.designs import find_design_gaps, find_independent, tabulate_designs
+from elmlda.reports.subjects.designs import find_independent, tabulate_designs
 from elmlda.reports.write import report
 
 METHODS = ("pi", "pi_constant", "lda")

@@ -9,7 +9,7 @@ from scipy import stats
 from simulated import load_script
 
 from elmlda.reports.records import RunRecords
-from elmlda.reports.render import render_markdown
+from elmlda.reports.write import render_markdown
 
 check = load_script("check-precision")
 

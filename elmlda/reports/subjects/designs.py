@@ -29,7 +29,7 @@ from elmlda.reports.rates import (
     compare_spreads,
     pivot_by_repeat,
 )
-from elmlda.reports.records import INDEPENDENT, RunRecords
+from elmlda.reports.records import RunRecords
 
 ALPHA = 1 - LEVEL
 TESTS = {"difference": compare_means, "sd_ratio": compare_spreads}
@@ -57,24 +57,10 @@ NOTE = (
 def find_independent(run: RunRecords) -> RunRecords | None:
     """The independent sweep inside the run's folder, if the two can be compared."""
     other = run.independent
-    return other if other and not _explain_obstacle(run, other) else None
+    return other if other and not explain_obstacle(run, other) else None
 
 
-def find_design_gaps(run: RunRecords) -> Iterator[str]:
-    """What keeps the independent sweep in the run's folder from being compared, or is missing in it."""
-    other = run.independent
-    if other is None:
-        return
-    obstacle = _explain_obstacle(run, other)
-    if obstacle:
-        yield f"The run in {INDEPENDENT}/ is not comparable with this one: {obstacle}."
-        return
-    n_planned = other.count_planned("sweep")
-    if len(other.sweep) < n_planned:
-        yield f"The independent design has {len(other.sweep):,} of {n_planned:,} planned results."
-
-
-def _explain_obstacle(run: RunRecords, other: RunRecords) -> str:
+def explain_obstacle(run: RunRecords, other: RunRecords) -> str:
     """Why the two can't be compared; empty if they can."""
     ours, theirs = run.settings, other.settings
     if theirs.get("design") != "independent":
