@@ -8,6 +8,7 @@ from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from elmlda import paper
@@ -125,21 +126,22 @@ def tabulate_choices(runs: Sequence[RunRecords]) -> pd.DataFrame:
     for run in done:
         choice, (activation, scale) = run.folder.name, _varied(run)
         first = name_choice(_varied(done[0])[0], scale)
-        reference = first if first != choice else ""
+        start = {"choice": choice, "activation": activation, "input_scale": scale}
         sizes = {record.fanout: record.n_hidden for record in run.sweep}
         for method, fanout in product(METHOD_NAMES, sorted(sizes)):
             ours = rates[choice][method][fanout]
-            theirs = rates.get(reference, {}).get(method, pd.DataFrame()).get(fanout)
             printed = PRINTED[method].get(fanout, NAN) if run.is_papers_kind else NAN
-            named = dict(zip(("choice", *VARIED), (choice, activation, scale), strict=True))
-            row = named | {"method": method, "fanout": fanout, "n_hidden": sizes[fanout]}
-            row |= _describe_rate(ours, printed) | _describe_pairs(reference, theirs, ours)
-            rows.append(row)
+            row = {**start, "method": method, "fanout": fanout, "n_hidden": sizes[fanout]}
+            row |= _describe_rate(ours.dropna(), printed)
+            row["paired_with"] = first if first != choice else ""
+            theirs = rates[first][method].get(fanout) if first != choice and first in rates else None
+            pairs = np.empty(0) if theirs is None else (theirs - ours).dropna().to_numpy()
+            row["paired_repeats"] = len(pairs)
+            rows.append(row | estimate_mean(pairs).columns("paired_difference", "paired_interval"))
     return pd.DataFrame(rows)
 
 
-def _describe_rate(values: pd.Series[float], printed: float) -> dict[str, Any]:
-    percent = values.dropna()
+def _describe_rate(percent: pd.Series[float], printed: float) -> dict[str, Any]:
     sample = sample_mean(percent.to_numpy())
     return {
         "repeats": sample.repeats,
@@ -149,15 +151,6 @@ def _describe_rate(values: pd.Series[float], printed: float) -> dict[str, Any]:
         "difference": sample.value - printed,
         "z": sample.distance(printed, paper.REPEATS, RATE_ROUNDING),
     }
-
-
-def _describe_pairs(
-    reference: str, theirs: pd.Series[float] | None, ours: pd.Series[float]
-) -> dict[str, Any]:
-    differences = pd.Series(dtype=float) if theirs is None else (theirs - ours).dropna()
-    mean = estimate_mean(differences.to_numpy())
-    paired = {"paired_with": reference, "paired_repeats": mean.repeats}
-    return paired | mean.columns("paired_difference", "paired_interval")
 
 
 def summarise_choices(table: pd.DataFrame, pi: str = "pi") -> pd.DataFrame:
@@ -189,10 +182,8 @@ def summarise_choices(table: pd.DataFrame, pi: str = "pi") -> pd.DataFrame:
                 "largest_points": group["difference"].abs().max(),
             }
         )
-    summary = pd.DataFrame(rows)
-    if summary.empty:
-        return summary
-    return summary.sort_values("largest_z", key=abs, kind="stable", ignore_index=True)
+    rows.sort(key=lambda row: abs(row["largest_z"]))
+    return pd.DataFrame(rows)
 
 
 def describe_choices(table: pd.DataFrame) -> list[str]:
@@ -205,13 +196,12 @@ def describe_choices(table: pd.DataFrame) -> list[str]:
     where = f"{n_rates} rates of Table 1 at fan-outs {format_ranges(tuple(fanouts))}"
     rows = summary.to_dict("records")
     labels = [f"{row['label']} (|z| up to {abs(row['largest_z']):.1f})" for row in rows]
-    is_near = summary["near"] == n_rates
-    if is_near.any():
-        near = "; ".join(label for label, is_it in zip(labels, is_near, strict=True) if is_it)
-        sentences = [f"Within {NEAR} standard errors of all {where}: {near}."]
+    within = "; ".join(label for label, row in zip(labels, rows, strict=True) if row["near"] == n_rates)
+    near = f"{NEAR} standard errors of all {where}"
+    if within:
+        sentences = [f"Within {near}: {within}."]
     else:
-        nearest = f"the nearest is {labels[0]}"
-        sentences = [f"No combination is within {NEAR} standard errors of all {where}; {nearest}."]
+        sentences = [f"No combination is within {near}; the nearest is {labels[0]}."]
     far = "; ".join(
         f"{row['label']} ({row['near']} of {row['rates']} within, up to {row['largest_points']:.2f} "
         f"points or |z| {abs(row['largest_z']):.1f} off)"

@@ -73,7 +73,8 @@ class Sample:
     @cached_property
     def variance(self) -> float:
         """Of the mean over repeats, from their spread."""
-        return _variance(self.by_repeat) * (1 / self.repeats + self.overlap)
+        spread = _variance(self.by_repeat)
+        return spread * (1 / self.repeats + self.overlap) if self.overlap else spread / self.repeats
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """The number with Student's interval; a single repeat has none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -104,12 +104,9 @@ def _plain_environment() -> Iterator[None]:
 
 def ink() -> str:
     """The colour of text."""
-    return str(_setting("text.color"))
+    import matplotlib
 
-
-def paper_color() -> str:
-    """The colour behind everything."""
-    return str(_setting("figure.facecolor"))
+    return str(matplotlib.rcParams["text.color"])
 
 
 def color(place: int) -> str:
@@ -123,18 +120,13 @@ def style(place: int) -> dict[str, Any]:
     return {"color": color(place), "marker": MARKERS[place % len(MARKERS)]}
 
 
-def _setting(name: str) -> Any:
-    import matplotlib
-
-    settings: Any = matplotlib.rcParams  # whose stubs know literal names alone
-    return settings[name]
-
-
 def shade(end: str) -> Any:
     """A colour map from the background to this colour."""
+    import matplotlib
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("shade", [paper_color(), end])
+    background = matplotlib.rcParams["figure.facecolor"]
+    return LinearSegmentedColormap.from_list("shade", [background, end])
 
 
 def integer_axis(axis: Axis, label: str = FANOUT_LABEL) -> None:
@@ -195,6 +187,11 @@ def plot_points(axes: Axes, x: Any, y: Any, half: Any, **line: Any) -> None:
 def plot_papers(axes: Axes, x: Any, y: Any, label: str, **point: Any) -> None:
     """The paper's points: large, hollow."""
     axes.plot(x, y, ls="", ms=6.5, mfc="none", zorder=3, label=label, **point)
+
+
+def mark_papers(axes: Axes, printed: Mapping[Any, float], label: str, marker: str) -> None:
+    """What the paper prints of something that has no colour of its own."""
+    plot_papers(axes, list(printed), list(printed.values()), label, color=ink(), marker=marker)
 
 
 def mark_zero(axes: Axes, at: float = 0.0) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from elmlda import paper
 from elmlda.core.arrays import FloatArray
 from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports import plots
-from elmlda.reports.estimates import LEVEL, NAN, UNKNOWN, Estimate, sample_mean
+from elmlda.reports.estimates import LEVEL, NAN, UNKNOWN, Estimate
 
 METHOD_NAMES = {"pi": "PI-ELM", "pi_constant": "PI-ELM with a constant unit", "lda": "LDA-ELM"}
 """Method, as records name it -> its name for display."""
@@ -52,12 +51,13 @@ def corrected_p(differences: FloatArray, overlap: float = 0.0) -> float:
 
     NaN without any spread, 1 where nothing differs.
     """
-    sample = replace(sample_mean(differences), overlap=overlap)
-    if sample.repeats > 1 and not differences.any():
+    n = len(differences)
+    if n > 1 and not differences.any():
         return 1.0
-    if sample.repeats < 2 or math.sqrt(sample.variance) < 1e-12 * abs(differences).max():
+    error = math.sqrt(np.var(differences, ddof=1) * (1 / n + overlap)) if n > 1 else 0.0
+    if n < 2 or error < 1e-12 * abs(differences).max():
         return NAN
-    return float(2 * stats.t.sf(abs(sample.value) / math.sqrt(sample.variance), sample.repeats - 1))
+    return float(2 * stats.t.sf(abs(differences.mean()) / error, n - 1))
 
 
 def adjust_holm(p_values: Iterable[float]) -> list[float]:

@@ -248,8 +248,7 @@ def plot_shaped(figure: Figure, every: pd.DataFrame, best: pd.DataFrame, is_mnis
             plots.plot_points(axes, [place], [rate], [half], **look, **fill)
     axes.plot([], [], ls=":", lw=1.0, color=plots.ink(), label="PI-ELM of the same colour")
     if is_mnist:
-        papers, look = paper.LDA_ERROR_PERCENT, {"color": plots.ink(), "marker": "o"}
-        plots.plot_papers(axes, list(papers), list(papers.values()), "LDA-ELM, the paper", **look)
+        plots.mark_papers(axes, paper.LDA_ERROR_PERCENT, "LDA-ELM, the paper", "o")
     means = plots.name_means(every["lda_repeats"], every["lda_interval"])
     axes.set(yscale="log", ylabel=plots.RATE_LABEL, title=f"Each method at its own setting, {means}")
     plots.integer_axis(axes.xaxis)

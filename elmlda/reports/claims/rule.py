@@ -161,7 +161,7 @@ class Check:
         return self.sample.distance(printed, self.paper_repeats, self.rounding)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Statement:
     """What the paper says, as data: in words, and as numbers that must lie in a region.
 

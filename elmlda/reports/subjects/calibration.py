@@ -51,8 +51,6 @@ def _row(records: Sequence[CalibrationRecord]) -> dict[str, Any]:
     first, bins = records[0], [record.reliability for record in records]
     confidence = np.array([100 * record.confidence for record in records])
     accuracy = np.array([100 * one.accuracy for one in bins])
-    gap = estimate_mean(confidence - accuracy)
-    of_samples = 100 * np.mean([one.sample_error for one in bins]) * normal_quantile(LEVEL)
     row: dict[str, Any] = {
         "fanout": first.fanout,
         "n_hidden": first.n_hidden,
@@ -66,10 +64,10 @@ def _row(records: Sequence[CalibrationRecord]) -> dict[str, Any]:
     for name in ("log_loss", "brier", "ece"):
         values = np.array([getattr(record, name) for record in records])
         row |= estimate_mean(values).columns(name, f"{name}_interval")
-    return row | {
-        "overconfidence": gap.value,
-        "overconfidence_interval": math.hypot(np.nan_to_num(gap.half), of_samples),
-    }
+    gap = estimate_mean(confidence - accuracy)
+    of_samples = 100 * np.mean([one.sample_error for one in bins]) * normal_quantile(LEVEL)
+    half = math.hypot(np.nan_to_num(gap.half), of_samples)
+    return row | {"overconfidence": gap.value, "overconfidence_interval": half}
 
 
 def merge_bins(records: Sequence[CalibrationRecord], n_hidden: int, size: int) -> Reliability:
@@ -98,32 +96,22 @@ def explain_calibration(table: pd.DataFrame) -> str:
 def _join_verdicts(rows: pd.DataFrame, places: Sequence[str]) -> str:
     """As in: overconfident by 1.20 ± 0.30 points at fan-out 1 and 2.00 ± 0.30 at fan-out 5."""
     clauses = []
-    shown = zip(rows.to_dict("records"), places, strict=True)
-    for verdict, some in groupby(shown, key=lambda one: _verdict(one[0])):
+    shown = zip(rows["overconfidence"], rows["overconfidence_interval"], places, strict=True)
+    for verdict, some in groupby(shown, key=lambda one: _verdict(*one[:2])):
         if verdict:
-            (first, where), *others = [(_points(row), place) for row, place in some]
-            words = [f"{first} points {where}", *(f"{points} {place}" for points, place in others)]
-            clauses.append(f"{verdict} by {_and(words)}")
+            words = [f"{abs(gap):.2f} ± {half:.2f} points {place}" for gap, half, place in some]
+            others = [word.replace(" points", "") for word in words[1:]]
+            clauses.append(f"{verdict} by {_and([words[0], *others])}")
         else:
-            words = [f"{place} ({_gap(row)} points)" for row, place in some]
+            gaps = [(f"{gap:.2f}".replace("-", "−"), half, place) for gap, half, place in some]
+            words = [f"{place} ({gap} ± {half:.2f} points)" for gap, half, place in gaps]
             clauses.append(f"neither over- nor underconfident beyond chance {_and(words)}")
     return "; ".join(clauses)
 
 
-def _verdict(row: dict[Any, Any]) -> str:
+def _verdict(gap: float, half: float) -> str:
     """Nothing if the interval has 0 in it."""
-    if abs(row["overconfidence"]) <= row["overconfidence_interval"]:
-        return ""
-    return "overconfident" if row["overconfidence"] > 0 else "underconfident"
-
-
-def _points(row: dict[Any, Any]) -> str:
-    return f"{abs(row['overconfidence']):.2f} ± {row['overconfidence_interval']:.2f}"
-
-
-def _gap(row: dict[Any, Any]) -> str:
-    sign = "−" if row["overconfidence"] < 0 else ""
-    return f"{sign}{_points(row)}"
+    return "" if abs(gap) <= half else "overconfident" if gap > 0 else "underconfident"
 
 
 def _and(words: Sequence[str]) -> str:

@@ -27,19 +27,12 @@ def tabulate_ensemble(records: Sequence[EnsembleRecord]) -> pd.DataFrame:
     """Fig. 2: a row for each ensemble size and scheme, error rates in per cent."""
     frame = pd.DataFrame([vars(record) for record in records])
     frame["percent"] = 100 * frame["errors"] / frame["n_test"]
-    return pd.DataFrame(
-        [
-            {
-                "size": size,
-                "combine": combine,
-                "repeats": len(rates),
-                "error_percent": rates.mean(),
-                "interval": estimate_mean(rates.to_numpy()).half,
-                "best_percent": rates.min(),
-            }
-            for (size, combine), rates in frame.groupby(["size", "combine"])["percent"]
-        ]
-    )
+    rows = []
+    for (size, combine), rates in frame.groupby(["size", "combine"])["percent"]:
+        row = {"size": size, "combine": combine, "repeats": len(rates)}
+        row |= estimate_mean(rates.to_numpy()).columns("error_percent", "interval")
+        rows.append({**row, "best_percent": rates.min()})
+    return pd.DataFrame(rows)
 
 
 def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
@@ -136,8 +129,7 @@ def plot_ensemble(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool)
         look: dict[str, Any] = {"ls": "-", "ms": 3, "label": scheme, **plots.style(i)}
         plots.plot_points(axes, places, rows["error_percent"], rows["interval"], **look)
     if beside_paper:
-        stated, look = paper.ENSEMBLE_ERROR_PERCENT, {"color": plots.ink(), "marker": "D"}
-        plots.plot_papers(axes, list(stated), list(stated.values()), "mean, the paper", **look)
+        plots.mark_papers(axes, paper.ENSEMBLE_ERROR_PERCENT, "mean, the paper", "D")
     plots.integer_axis(axes.xaxis, "Networks in the ensemble")
     axes.set_ylabel(plots.RATE_LABEL)
     means = plots.name_means(table["repeats"], table["interval"])
