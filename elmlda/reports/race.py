@@ -179,7 +179,8 @@ def plot_race(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
             look = {"color": plots.ink(), "marker": "|"}
         hollow: dict[str, Any] = {"mfc": "none"} if row["kind"] == "fitted" else {}
         axes.plot(row["seconds"], place, ls="", ms=7, **look, **hollow)
-        label = _label(row["seconds"], row["ratio_to_nested"])
+        digits = 0 if row["seconds"] >= 100 else 1
+        label = f"{row['seconds']:,.{digits}f} s, {row['ratio_to_nested']:.2f} ×"
         axes.annotate(label, (row["seconds"], place), (8, 0), textcoords="offset points", va="center")
     plots.name_rows(axes, [f"{row.contestant} ({row.methods})" for row in known.itertuples()])
     low, high = known["seconds"].min(), known["seconds"].max()
@@ -187,11 +188,6 @@ def plot_race(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
     plots.log_ticks(axes.xaxis)
     axes.set_xlabel("Seconds for all fan-outs")
     axes.set_title(title)
-
-
-def _label(seconds: float, ratio_to_nested: float) -> str:
-    """As in `412 s, 14.72 ×`."""
-    return f"{seconds:,.{0 if seconds >= 100 else 1}f} s, {ratio_to_nested:.2f} ×"
 
 
 def make_growth_report(
@@ -232,21 +228,15 @@ def make_growth_report(
 def plot_growth(figure: plots.Figure, table: pd.DataFrame) -> None:
     """Seconds and memory over the largest fan-out, both logarithmic."""
     figure.set_size_inches(plots.WIDTH, 3.0)
-    left, right = figure.subplots(1, 2)
-    _plot_beside(left, table, "seconds", "fitted_seconds", "fitted law")
-    left.set(ylabel="Seconds", title="Time")
-    _plot_beside(right, table, "peak_gb", "predicted_gb", "predicted")
-    right.set(ylabel="Peak memory (GB)", title="Memory")
-
-
-def _plot_beside(
-    axes: plots.Axes, table: pd.DataFrame, measured: str, expected: str, label: str
-) -> None:
-    fanouts = table["fanout"]
-    if np.isfinite(table[expected]).all():
-        axes.plot(fanouts, table[expected], "-", color=plots.color(plots.PI), label=label)
-    axes.plot(fanouts, table[measured], "o", color=plots.color(plots.LDA), label="measured")
-    axes.set(xscale="log", yscale="log", xlabel="Largest fan-out F")
-    plots.place_ticks(axes.xaxis, fanouts.tolist())
-    plots.log_ticks(axes.yaxis)
-    axes.legend(loc="upper left")
+    fanouts, (left, right) = table["fanout"], figure.subplots(1, 2)
+    for axes, title, unit, measured, expected, label in (
+        (left, "Time", "Seconds", "seconds", "fitted_seconds", "fitted law"),
+        (right, "Memory", "Peak memory (GB)", "peak_gb", "predicted_gb", "predicted"),
+    ):
+        if np.isfinite(table[expected]).all():
+            axes.plot(fanouts, table[expected], "-", color=plots.color(plots.PI), label=label)
+        axes.plot(fanouts, table[measured], "o", color=plots.color(plots.LDA), label="measured")
+        axes.set(xscale="log", yscale="log", xlabel="Largest fan-out F", ylabel=unit, title=title)
+        plots.place_ticks(axes.xaxis, fanouts.tolist())
+        plots.log_ticks(axes.yaxis)
+        axes.legend(loc="upper left")

@@ -125,28 +125,27 @@ def make_study_report(folder: Path) -> Report:
 def _describe_edges(study: Study) -> Iterator[str]:
     """Where the best of what was tried lies on the edge of it, after all widening."""
     for kind, run in study.tuned.items():
-        table = tune.tabulate_choices(run.tune, kind)
-        for row in table[table["best_at"].str.contains(";")].to_dict("records"):
-            yield f"{row['name']}'s best on held-out samples with {kind} weights: {row['best_at']}."
+        for row in tune.tabulate_choices(run.tune, kind).to_dict("records"):
+            if ";" in row["best_at"]:
+                yield f"{row['name']}'s best on held-out samples with {kind} weights: {row['best_at']}."
 
 
 def _make_sections(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Iterator[Section]:
-    yield Section(
-        "best",
-        "Same budget, each at its own best",
-        figures=[_draw(study, best, every)],
-        tables=[make_table("Test errors in per cent", _show_best(best), BEST_COLUMNS)],
-        note=BEST_NOTE,
-    )
+    shown = make_table("Test errors in per cent", _show_best(best), BEST_COLUMNS)
+    title, figure = "Same budget, each at its own best", _draw(study, best, every)
+    yield Section("best", title, figures=[figure], tables=[shown], note=BEST_NOTE)
     if study.ensembles:
-        sizes = make_table(
-            "Test errors in per cent, means over ensembles", tabulate_sizes(study.ensembles),
-            SIZE_COLUMNS,
-        )  # fmt: skip
-        note = _describe_time(study)
-        yield Section("sizes", "Networks in an ensemble", tables=[sizes], note=note)
+        caption, sizes = (
+            "Test errors in per cent, means over ensembles",
+            tabulate_sizes(study.ensembles),
+        )
+        shown, note = make_table(caption, sizes, SIZE_COLUMNS), _describe_time(study)
+        yield Section("sizes", "Networks in an ensemble", tables=[shown], note=note)
     if study.tuned:
-        yield _make_choices(study)
+        parts = [tune.tabulate_choices(run.tune, kind) for kind, run in study.tuned.items()]
+        shown = make_table(tune.CAPTION, pd.concat(parts), tune.CHOICE_COLUMNS)
+        note = " ".join([tune.RULE, *_describe_widening(study)])
+        yield Section("choices", "What was chosen on held-out samples", tables=[shown], note=note)
     yield Section("fanouts", "Every fan-out", tables=[show_table(every)], note=FANOUT_NOTE, folded=True)
 
 
@@ -174,27 +173,14 @@ def _show_best(best: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _make_choices(study: Study) -> Section:
-    table = pd.concat([tune.tabulate_choices(run.tune, kind) for kind, run in study.tuned.items()])
-    return Section(
-        "choices",
-        "What was chosen on held-out samples",
-        tables=[make_table(tune.CAPTION, table, tune.CHOICE_COLUMNS)],
-        note=" ".join([tune.RULE, *_describe_widening(study)]),
-    )
-
-
 def _describe_widening(study: Study) -> Iterator[str]:
     """Values that the grid did not have at first."""
     planned = study.run.planned("shaped")
     for kind, run in study.tuned.items():
-        size = tune.name_size(kind)
-        added = []
-        for title, field, first in (
-            (size, "weight_size", f"weight_{size}"),
-            ("ridge", "ridge", "ridge"),
-        ):
-            new = {getattr(record, field) for record in run.tune} - set(planned[f"first_{first}"])
+        size, added = tune.name_size(kind), []
+        for title, field in ((size, "weight_size"), ("ridge", "ridge")):
+            first = planned["first_ridge" if title == "ridge" else f"first_weight_{size}"]
+            new = {getattr(record, field) for record in run.tune} - set(first)
             added += [f"{title} {value:g}" for value in sorted(new)]
         if added:
             yield f"The grid of {kind} weights was widened by {', '.join(added)}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -62,25 +62,16 @@ def _is_consistent(claims: Sequence[Claim]) -> bool:
 
 
 def _describe_verdicts(claims: Sequence[Claim]) -> str:
-    kinds = {
-        name: [claim for claim in claims if claim.kind == kind]
-        for name, kind in (("statements", Kind.STATEMENT), ("rates", Kind.RATE))
-    }
-    counts = ", ".join(
-        f"{sum(claim.verdict == Verdict.REPRODUCED for claim in some)} of {len(some)} {name}"
-        for name, some in kinds.items()
-        if some
-    )
-    return "; ".join([counts, *_describe_others(claims)]) + "."
-
-
-def _describe_others(claims: Sequence[Claim]) -> Iterator[str]:
+    counts = []
+    for name, kind in (("statements", Kind.STATEMENT), ("rates", Kind.RATE)):
+        if verdicts := [claim.verdict for claim in claims if claim.kind == kind]:
+            counts.append(f"{verdicts.count(Verdict.REPRODUCED)} of {len(verdicts)} {name}")
+    parts = [", ".join(counts)]
     for verdict in (Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE, Verdict.OPEN):
         some = [claim for claim in claims if claim.verdict == verdict]
-        if some:
-            yield f"{verdict}: {_name_claims(some)}"
-        elif verdict == Verdict.NOT_REPRODUCED:
-            yield f"{verdict}: none"
+        if some or verdict == Verdict.NOT_REPRODUCED:
+            parts.append(f"{verdict}: {_name_claims(some) or 'none'}")
+    return "; ".join(parts) + "."
 
 
 def _name_claims(claims: Sequence[Claim]) -> str:
@@ -136,16 +127,13 @@ def describe_claims(claims: Sequence[Claim]) -> list[Section]:
         "What the paper states, and what the records say; PI-ELM as Eq. (5) has it",
         "The same, PI-ELM with a constant hidden unit",
     )
-    untested = [
-        f"{claim.text} ({claim.where}): {claim.because}."
-        for claim in claims
-        if claim.kind == Kind.UNTESTED
-    ]
+    untested = [each for each in claims if each.kind == Kind.UNTESTED]
+    items = [f"{claim.text} ({claim.where}): {claim.because}." for claim in untested]
     summary = BRIEF_RULE + (INTERIM_RULE if any(claim.interim for claim in claims) else "")
     return [
         Section("claims", "The paper's claims", summary=summary, tables=tables),
         Section("rule", "How verdicts are made", items=RULE, folded=True),
-        Section("untested", "Not tested", items=untested, folded=True),
+        Section("untested", "Not tested", items=items, folded=True),
     ]
 
 
@@ -163,13 +151,11 @@ def describe_cells(claims: Sequence[Claim]) -> list[Section]:
 
 def _tabulate(claims: Sequence[Claim], caption: str, other_caption: str) -> list[Table]:
     """By Eq. (5), then those that differ by the other reading."""
-    parts = {
-        caption: [claim for claim in claims if claim.reading != Reading.CONSTANT],
-        other_caption: [claim for claim in claims if claim.reading == Reading.CONSTANT],
-    }
+    rows: dict[str, list[dict[str, str]]] = {caption: [], other_caption: []}
+    for claim in claims:
+        rows[other_caption if claim.reading == Reading.CONSTANT else caption].append(_row(claim))
     return [
-        make_table(title, pd.DataFrame([_row(claim) for claim in some]), COLUMNS, kind="claims")
-        for title, some in parts.items()
+        make_table(title, pd.DataFrame(some), COLUMNS, kind="claims") for title, some in rows.items()
     ]
 
 
@@ -177,15 +163,14 @@ def _row(claim: Claim) -> dict[str, str]:
     """A claim's cells, by field."""
     ours, unit = claim.ours, claim.unit
     is_soft = claim.verdict == Verdict.OPEN and claim.is_consistent
+    low, high = _digits(ours.low, unit), _digits(ours.high, unit)
     return {
         "text": claim.text,
         "where": claim.where + (", not counted" if claim.kind == Kind.FURTHER else ""),
         "paper": "" if math.isnan(claim.printed) else f"{_digits(claim.printed, unit)} {unit}",
         "required": _describe_region(claim.region, unit),
         "ours": "–" if math.isnan(ours.value) else f"{_digits(ours.value, unit)} {unit}",
-        "interval": ""
-        if math.isnan(ours.low)
-        else f"{_digits(ours.low, unit)} to {_digits(ours.high, unit)}",
+        "interval": "" if math.isnan(ours.low) else f"{low} to {high}",
         "z": "" if math.isnan(claim.z) else f"{round(claim.z, 1) + 0.0:+.1f}".replace("-", "−"),
         "repeats": f"{ours.repeats} of {claim.full}" if claim.interim else str(ours.repeats),
         "verdict": name_verdict(claim),

@@ -20,7 +20,6 @@ from elmlda.reports.estimates import (
     LEVEL,
     NAN,
     RATE_ROUNDING,
-    Sample,
     estimate_mean,
     improvement_percent,
     jackknife,
@@ -55,51 +54,34 @@ def tabulate_sweep(records: Sequence[SweepRecord]) -> pd.DataFrame:
 def _sweep_row(rows: pd.DataFrame) -> dict[str, Any]:
     fanout = rows["fanout"].iloc[0]
     rates = {m: (100 * rows[f"{m}_errors"] / rows["n_test"]).to_numpy() for m in METHOD_NAMES}
-    samples = {method: sample_mean(percent) for method, percent in rates.items()}
-    improvements = {
-        "improvement": _sample_improvement(rates["pi"], rates["lda"]),
-        "constant_improvement": _sample_improvement(rates["pi_constant"], rates["lda"]),
+    numbers = {
+        m: (f"{m}_error_percent", sample_mean(rates[m]), PRINTED[m].get(fanout, NAN), RATE_ROUNDING)
+        for m in rates
     }
-    difference = rates["pi"] - rates["lda"]
+    for name, pi in (("improvement", "pi"), ("constant_improvement", "pi_constant")):
+        both = np.column_stack([rates[pi], rates["lda"]])
+        sample = jackknife(improvement_percent, both[:, None]).combine(np.ones(1))
+        printed = paper.IMPROVEMENT_PERCENT.get(fanout, NAN)
+        numbers[name] = f"{name}_percent", sample, printed, IMPROVEMENT_ROUNDING
     row = {"fanout": fanout, "n_hidden": rows["n_hidden"].iloc[0], "repeats": len(rows)}
-    for method, sample in samples.items():
-        row |= sample.estimate().columns(f"{method}_error_percent", f"{method}_interval")
-        row[f"{method}_sd"] = pd.Series(rates[method]).std()
-    for name, sample in improvements.items():
-        row |= sample.estimate().columns(f"{name}_percent", f"{name}_interval")
+    for name, (column, sample, _, _) in numbers.items():
+        row |= sample.estimate().columns(column, f"{name}_interval")
+        row |= {f"{name}_sd": pd.Series(rates[name]).std()} if name in rates else {}
+    difference = rates["pi"] - rates["lda"]
     row |= estimate_mean(difference).columns("difference", "difference_interval")
     row["wilcoxon_p"] = _signed_rank_p(difference)
-    return row | _compare_with_paper(fanout, samples, improvements)
-
-
-def _compare_with_paper(
-    fanout: Any, rates: Mapping[str, Sample], improvements: Mapping[str, Sample]
-) -> dict[str, float]:
-    """The paper's columns, and the distance of ours from them."""
-    printed = {method: table.get(fanout, NAN) for method, table in PRINTED.items()}
-    improvement = paper.IMPROVEMENT_PERCENT.get(fanout, NAN)
-    columns = {
-        "paper_pi_error_percent": printed["pi"],
-        "paper_lda_error_percent": printed["lda"],
-        "paper_improvement_percent": improvement,
-    }
-    for name, sample in rates.items():
-        columns[f"{name}_distance"] = sample.distance(printed[name], paper.REPEATS, RATE_ROUNDING)
-    for name, sample in improvements.items():
-        distance = sample.distance(improvement, paper.REPEATS, IMPROVEMENT_ROUNDING)
-        columns[f"{name}_distance"] = distance
-    return columns
-
-
-def _sample_improvement(pi: FloatArray, lda: FloatArray) -> Sample:
-    both = np.column_stack([pi, lda])
-    return jackknife(improvement_percent, both[:, None]).combine(np.ones(1))
+    for name in ("pi", "lda", "improvement"):
+        column, _, printed, _ = numbers[name]
+        row[f"paper_{column}"] = printed
+    for name, (_, sample, printed, rounding) in numbers.items():
+        row[f"{name}_distance"] = sample.distance(printed, paper.REPEATS, rounding)
+    return row
 
 
 def _signed_rank_p(differences: FloatArray) -> float:
     """NaN if all differences are zero, or there is only one."""
     if len(differences) < 2 or not differences.any():
-        return float("nan")
+        return NAN
     with warnings.catch_warnings():
         # Ties and zeros among counts rule the exact distribution out; older scipy warns of few samples.
         warnings.filterwarnings("ignore", "Sample size too small", UserWarning)
