@@ -23,9 +23,9 @@ from elmlda.version import __version__
 
 BUG = "This is a bug in elmlda: please report it with the command and all of the lines above."
 RESUMES = "Every finished network is recorded; the same command goes on from there."
-RESUMABLE = "sweep", "ensemble", "calibration", "timing", "compare", "tune", "shaped", "choices"
+EXPERIMENTS = sweep, ensemble, calibration, timing, compare, tune, shaped, choices
 IF_STOPPED = {
-    **dict.fromkeys(RESUMABLE, RESUMES),
+    **dict.fromkeys((str(command.name) for command in EXPERIMENTS), RESUMES),
     "train": "The model is written at the end; the same command starts anew.",
     "bench": "The same command starts anew; what it has written stays until then.",
 }
@@ -52,10 +52,7 @@ def cli() -> None:
     """
 
 
-for command in (
-    sweep, ensemble, calibration, timing, compare, tune, shaped, choices, bench, report, train, predict,
-    data,
-):  # fmt: skip
+for command in (*EXPERIMENTS, bench, report, train, predict, data):
     cli.add_command(command)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from elmlda.cli.command import flag, option, together
-from elmlda.cli.options import field_options
-from elmlda.cli.values import CONTESTANT_NAMES, PATH, RANGES
-from elmlda.experiments.options import OUTPUT, DataOptions, LayerOptions, RidgeOptions, Share
+from elmlda.cli.options import field_options, out_option
+from elmlda.cli.values import CONTESTANT_NAMES, RANGES
+from elmlda.experiments.options import DataOptions, LayerOptions, RidgeOptions, Share
 
 DEFAULT_OUT = Path("results/bench")
 
@@ -40,11 +40,7 @@ bench_options = together(
     field_options(LayerOptions),
     field_options(RidgeOptions, "ridge"),
     field_options(Share, "threads", "chunk"),
-    option(
-        "--out",
-        f"Folder for tables and figures.  [default: {DEFAULT_OUT} if there are --peers or --growth]",
-        PATH,
-        metavar="DIR",
-        group=OUTPUT,
+    out_option(
+        f"Folder for tables and figures.  [default: {DEFAULT_OUT} if there are --peers or --growth]"
     ),
 )

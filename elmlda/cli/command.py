@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -15,7 +15,8 @@ from elmlda.ranges import format_ranges
 from elmlda.text import printable
 
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
-Function = TypeVar("Function", bound=Callable[..., object])
+Function: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Function], Function]
 
 
 class GroupedOption(click.Option):
@@ -69,29 +70,20 @@ class Group(click.Group):
             formatter.write_dl(rows)
 
 
-def option(
-    flags: str, help: str, kind: Any = None, default: Any = None, **more: Any
-) -> Callable[[Function], Function]:
+def option(flags: str, help: str, kind: Any = None, default: Any = None, **more: Any) -> Decorator:
     """Declare an option; its default is shown. `group` is the help's heading it is under."""
     if isinstance(kind, click.IntRange):
         more = {"metavar": "N", **more}
-    return click.option(
-        *flags.split(),
-        help=help,
-        type=kind,
-        default=default,
-        cls=GroupedOption,
-        show_default=default is not None,
-        **more,
-    )
+    more |= {"type": kind, "default": default, "show_default": default is not None}
+    return click.option(*flags.split(), help=help, cls=GroupedOption, **more)
 
 
-def flag(flags: str, help: str, **more: Any) -> Callable[[Function], Function]:
+def flag(flags: str, help: str, **more: Any) -> Decorator:
     """Declare an option without a value."""
     return click.option(*flags.split(), help=help, cls=GroupedOption, is_flag=True, **more)
 
 
-def together(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def together(*options: Decorator) -> Decorator:
     """One decorator of several, in the order in which the help has them."""
 
     def decorate(command: Function) -> Function:
@@ -105,7 +97,7 @@ def together(*options: Callable[[Function], Function]) -> Callable[[Function], F
 def spell_command(ctx: click.Context) -> str:
     """The command as it was given, with options that are not the default, also from a config file.
 
-    Of an absolute path only the name is kept: on another machine the rest would mean nothing.
+    Absolute paths are cut to their name, since their folders exist on this machine alone.
     """
     words = ["elmlda", str(ctx.info_name)]
     for param in ctx.command.params:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -50,6 +48,8 @@ def read_config(ctx: click.Context, _param: click.Parameter, given: Path | None)
 
 
 def _load(path: Path) -> dict[str, Any]:
+    import tomllib  # not at the top: no command's help needs it
+
     from elmlda.datasets.content import open_input
 
     with open_input(path, "a TOML file") as file:
@@ -118,9 +118,11 @@ def _show(value: Any) -> str:
 
 
 def _refuse_unknown(path: Path, where: str, found: Iterable[str], known: Collection[str]) -> None:
+    from difflib import get_close_matches
+
     for key in found:
         if _option(key) not in known:
-            close = difflib.get_close_matches(_option(key), sorted(known), n=1)
+            close = get_close_matches(_option(key), sorted(known), n=1)
             hint = f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(sorted(known))}."
             raise ElmldaError(f"{path}: unknown key '{key}'{where}. {hint}")
 

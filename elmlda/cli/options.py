@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from elmlda.cli.command import Function, flag, option, together
+from elmlda.cli.command import Decorator, flag, option, together
 from elmlda.cli.config import read_config
 from elmlda.cli.values import COUNT, NAME_OR_PATH, NUMBERS, PATH, RANGES, RIDGE
 from elmlda.experiments.options import OUTPUT, Share
@@ -28,7 +27,7 @@ KINDS = {
 """Kinds of values by a field's annotation; others are text."""
 
 
-def field_options(kind: type[Any], *names: str) -> Callable[[Function], Function]:
+def field_options(kind: type[Any], *names: str) -> Decorator:
     """Options for the fields of a dataclass, or for some of them: its own first, then its bases'."""
     known = {field.name: field for field in fields(kind)}
     declared = (name for base in kind.__mro__ for name in inspect.get_annotations(base))
@@ -36,7 +35,7 @@ def field_options(kind: type[Any], *names: str) -> Callable[[Function], Function
     return together(*(_make_option(known[name]) for name in ordered))
 
 
-def _make_option(field: Field[Any]) -> Callable[[Function], Function]:
+def _make_option(field: Field[Any]) -> Decorator:
     about, kind = dict(field.metadata), str(field.type).removesuffix(" | None")
     help, flags = about.pop("help"), about.pop("flags", f"--{field.name.replace('_', '-')}")
     if kind == "bool":
@@ -80,15 +79,18 @@ last_options = together(
 )
 
 
-def run_options(*share: str) -> Callable[[Function], Function]:
+def out_option(help: str, default: Path | None = None, metavar: str = "DIR") -> Decorator:
+    """Where the command writes."""
+    return option("--out", help, PATH, default, metavar=metavar, group=OUTPUT)
+
+
+def run_options(*share: str) -> Decorator:
     """How one run is conducted, and where; only these of `Share`'s options, if any are named."""
-    text = "The run's folder; a run that is there goes on.  [default: results/<data set>]"
-    out = option("--out", text, PATH, metavar="DIR", group=OUTPUT)
+    out = out_option("The run's folder; a run that is there goes on.  [default: results/<data set>]")
     return together(field_options(Share, *share), out, last_options)
 
 
-def study_options(folder: str, what: str) -> Callable[[Function], Function]:
+def study_options(folder: str, what: str) -> Decorator:
     """How several runs are conducted, and where: in `folder` by default, one for each `what`."""
-    text = f"Folder with a run for each {what}; runs that are there go on."
-    out = option("--out", text, PATH, Path(folder), metavar="DIR", group=OUTPUT)
+    out = out_option(f"Folder with a run for each {what}; runs that are there go on.", Path(folder))
     return together(field_options(Share), out, last_options)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.cli.command import Command, flag, option
+from elmlda.cli.command import Command, flag
 from elmlda.cli.conduct import build, open_counter
-from elmlda.cli.options import config_option, field_options, quiet_option
+from elmlda.cli.options import config_option, field_options, out_option, quiet_option
 from elmlda.cli.terminal import say
-from elmlda.cli.values import PATH
 from elmlda.errors import ElmldaError
 from elmlda.experiments.options import OUTPUT, Share
 from elmlda.experiments.own_options import TrainOptions
@@ -26,13 +25,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @field_options(TrainOptions)
 @field_options(Share, "jobs", "threads", "chunk")
-@option(
-    "--out",
-    "The model's file.  [default: <data set>-model.npz]",
-    PATH,
-    metavar="FILE",
-    group=OUTPUT,
-)
+@out_option("The model's file.  [default: <data set>-model.npz]", metavar="FILE")
 @flag("--force", "Replace the file if it is there.", group=OUTPUT)
 @config_option
 @quiet_option

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, share_cores
@@ -31,6 +31,7 @@ WHAT, NETWORK, MACHINE, OUTPUT = "What to compute", "Network", "Machine", "Outpu
 """Headings of a command's help."""
 
 MOST_PROCESSES = 1024
+Kind = TypeVar("Kind")
 
 WholeNumbers: TypeAlias = str | int | Iterable[int]
 """One, several, or text such as 1-10,12."""
@@ -47,6 +48,13 @@ def setting(default: Any, help: str, **option: Any) -> Any:
     `choices`, `limits` of a whole number, `metavar`, and `multiple` if it may be given several times.
     """
     return field(default=default, metadata={"help": help, **option})
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def inherited(kind: type[Kind]) -> type[Kind]:
+    """A dataclass for experiments to inherit: without methods, which take long to make for the help."""
+    make = dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+    return make(kind)
 
 
 network, machine = partial(setting, group=NETWORK), partial(setting, group=MACHINE)
@@ -72,7 +80,7 @@ def hidden_setting(example: str = "") -> Any:
 hidden_sizes_setting = partial(hidden_setting, ": 100,500,1000-5000:1000")
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class CommonOptions:
     """What all experiments have."""
 
@@ -93,7 +101,7 @@ class CommonOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class UnitOptions(CommonOptions):
     """How hidden units work, whatever their input weights."""
 
@@ -125,7 +133,7 @@ def input_weights_setting() -> Any:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class LayerOptions(UnitOptions):
     """How input weights are drawn."""
 
@@ -136,7 +144,7 @@ class LayerOptions(UnitOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class SourceOptions:
     """How data are read."""
 
@@ -155,7 +163,7 @@ class SourceOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class DataOptions(SourceOptions):
     """Which data."""
 
@@ -172,14 +180,14 @@ class DataOptions(SourceOptions):
         return DatasetRef(self.dataset, folder, self.label, drop=tuple(self.drop))
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class RidgeOptions(CommonOptions):
     """One ridge for all networks."""
 
     ridge: float = network(0.0, "Added to the diagonal of the Gram matrix; 0 is the paper's.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class NetworkOptions(DataOptions, LayerOptions, RidgeOptions):
     """Networks with one ridge, on data that are divided once and for all."""
 
@@ -245,8 +253,8 @@ class Share:
 
 def select(options: Any, wanted: type[Any]) -> dict[str, Any]:
     """Those of the options that a dataclass has fields for."""
-    names = {each.name for each in fields(options)} & {each.name for each in fields(wanted)}
-    return {name: getattr(options, name) for name in names}
+    names = {each.name for each in fields(wanted)}
+    return {name: value for name, value in vars(options).items() if name in names}
 
 
 def spell_call(experiment: Any, folder: str | Path | None, share: Share) -> str:
@@ -264,11 +272,10 @@ def _changed(options: Any) -> Iterator[str]:
 
 
 def _shorten(value: Any) -> Any:
-    """Of an absolute path only the name: on another machine the rest would mean nothing."""
-    is_path = isinstance(value, Path) or (isinstance(value, str) and Path(value).is_absolute())
-    if not is_path:
-        return value
-    return Path(value).name if Path(value).is_absolute() else str(value)
+    """Only the name of an absolute path, since its folder exists on this machine alone."""
+    if isinstance(value, str | Path):
+        return Path(value).name if Path(value).is_absolute() else str(value)
+    return value
 
 
 def read_numbers(numbers: WholeNumbers) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from elmlda.experiments.options import (
     OUTPUT,
@@ -21,6 +20,7 @@ from elmlda.experiments.options import (
     fanouts_setting,
     hidden_setting,
     hidden_sizes_setting,
+    inherited,
     input_weights_setting,
     machine,
     network,
@@ -30,7 +30,7 @@ from elmlda.experiments.options import (
 from elmlda.settings import ACTIVATION_NAMES, COMBINATIONS, DEFAULT_RIDGE, INPUT_WEIGHTS, OUTPUTS, RULES
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class SweepOptions(NetworkOptions):
     """Options of elmlda sweep."""
 
@@ -50,7 +50,7 @@ class SweepOptions(NetworkOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class EnsembleOptions(NetworkOptions):
     """Options of elmlda ensemble."""
 
@@ -66,7 +66,7 @@ class EnsembleOptions(NetworkOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class CalibrationOptions(NetworkOptions):
     """Options of elmlda calibration."""
 
@@ -78,7 +78,7 @@ class CalibrationOptions(NetworkOptions):
     train: bool = setting(True, "Train the networks whose posteriors are not kept, or leave them out.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class TimingOptions(NetworkOptions):
     """Options of elmlda timing."""
 
@@ -86,7 +86,7 @@ class TimingOptions(NetworkOptions):
     repeats: int = repeated(3, "Times that each method is timed at each fan-out.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class CompareOneOptions(SourceOptions, LayerOptions):
     """What is the same for every data set of a comparison."""
 
@@ -110,7 +110,7 @@ class CompareOneOptions(SourceOptions, LayerOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class CompareOptions(CompareOneOptions):
     """Options of elmlda compare."""
 
@@ -123,7 +123,7 @@ class CompareOptions(CompareOneOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class GridOptions:
     """Values to choose from by held-out training samples."""
 
@@ -144,7 +144,7 @@ class GridOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class TuneOptions(GridOptions, DataOptions, UnitOptions):
     """Options of elmlda tune."""
 
@@ -154,7 +154,7 @@ class TuneOptions(GridOptions, DataOptions, UnitOptions):
     input_weights: str = input_weights_setting()
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class ShapedOptions(GridOptions, DataOptions, UnitOptions):
     """Options of elmlda shaped."""
 
@@ -176,7 +176,7 @@ class ShapedOptions(GridOptions, DataOptions, UnitOptions):
     ensembles: int = repeated(3, "Ensembles of each method, of its best kind of input weights.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class ChoicesOptions(DataOptions, RidgeOptions):
     """Options of elmlda choices."""
 
@@ -196,7 +196,7 @@ class ChoicesOptions(DataOptions, RidgeOptions):
     repeats: int = repeated(30, "Networks with new random weights.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@inherited
 class TrainOptions(DataOptions, LayerOptions):
     """Of a network for use, whose defaults depend on the data where they are None."""
 
