@@ -8,8 +8,15 @@ from elmlda.datasets.catalogue import (
     load_source,
     verify_dataset,
 )
-from elmlda.datasets.dataset import Dataset, FileCheck, Split, Table
-from elmlda.datasets.folds import draw_stratified_folds, require_two_of_each, split_table
+from elmlda.datasets.dataset import (
+    Dataset,
+    FileCheck,
+    Split,
+    Table,
+    draw_stratified_folds,
+    require_two_of_each,
+    split_table,
+)
 from elmlda.datasets.idx import read_idx
 from elmlda.datasets.known_sets import DatasetInfo
 

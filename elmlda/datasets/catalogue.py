@@ -10,9 +10,8 @@ from typing import Any
 
 from elmlda.datasets.content import explain_reading
 from elmlda.datasets.csv_file import is_csv, load_csv
-from elmlda.datasets.dataset import Dataset, FileCheck, Table
+from elmlda.datasets.dataset import Dataset, FileCheck, Table, split_table
 from elmlda.datasets.download import ProgressBar
-from elmlda.datasets.folds import split_table
 from elmlda.datasets.idx import load_idx_folder, verify_idx_folder
 from elmlda.datasets.known_sets import DatasetInfo, EmbeddedIdxSet, KnownSet, RemoteSet, TextSet
 from elmlda.datasets.npz_file import load_npz

@@ -112,8 +112,7 @@ def open_content(path: Path, expected: str) -> Iterator[Content]:
 def open_input(path: Path, expected: str) -> Iterator[io.BufferedReader]:
     """Open a regular file to read: the one way in which data, models and images are opened.
 
-    Folders, pipes and devices are refused, never waited for. Whatever the system has against the
-    path, or against reading it, is an error of one line that names it.
+    Folders, pipes and devices are refused, never waited for. Errors of the system name the path.
     """
 
     def open_regular(name: str, flags: int) -> int:

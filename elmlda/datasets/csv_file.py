@@ -250,7 +250,7 @@ class CsvFile:
         except ValueError:
             self._require_no_missing(column, lines, cells)
             return None
-        if "_" in "".join(cells):  # 1_000 is a number to Python, hardly to whoever wrote the file
+        if "_" in "".join(cells):  # Python reads 1_000 as a number, other programs do not
             return None
         finite = np.isfinite(values)
         if not finite.all():

@@ -1,4 +1,4 @@
-"""What every data set is, wherever it comes from."""
+"""What every data set is, wherever it comes from, and how a table is divided."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from elmlda.text import join_words
 
 BYTE_SCALE = 1 / 255
 STANDARDISED = "standardised by the training part"
+N_PARTS = 3
+SPLIT = "stratified, two thirds to train on and one to test on, seed 0"
+"""What `split_table` does, for manifests and people."""
 
 
 # eq=False: arrays do not compare to one truth value, so what holds them compares by identity.
@@ -74,7 +77,7 @@ class _Described:
 
 @dataclass(frozen=True, eq=False)
 class Table(_Described):
-    """Samples that nobody has divided into a training and a test part, inputs as they are stored."""
+    """Samples without a training and a test part, inputs as they are stored."""
 
     samples: Split
 
@@ -183,10 +186,62 @@ class Dataset(_Described):
     def train_table(self) -> Table:
         """The training part alone, to be divided again: to choose a setting without the test part.
 
-        Standardised inputs stay so; `Table.divide` standardises them anew, which gives what it would
-        have given on the inputs as they were stored.
+        `Table.divide` standardises inputs that are standardised already to the same values as it
+        would the stored ones.
         """
         return Table(samples=self.train, **self._describe())
+
+
+def _hash_rows(*parts: NDArray[np.integer]) -> str:
+    content = b"".join(np.asarray([len(rows), *rows], "<i8").tobytes() for rows in parts)
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def draw_stratified_folds(
+    labels: NDArray[np.int64], n_folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Deal the samples out to folds, class by class: the fold of each, 0 to n_folds - 1.
+
+    Folds differ by at most one sample, in all and in each class. So a class of two or more samples has
+    at least one outside of each fold.
+    """
+    shuffled = rng.permutation(len(labels))
+    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    folds = np.empty(len(labels), np.int64)
+    folds[by_class] = np.arange(len(labels)) % n_folds
+    return folds
+
+
+def split_table(table: Table) -> Dataset:
+    """Divide a table as `sweep`, `ensemble` and `timing` do: always the same two thirds and one.
+
+    The test part is the first of three stratified folds, drawn with the seed 0 whatever the seed of
+    the run, so that all runs on a table have the same one. A class of a single sample is refused.
+    """
+    require_two_of_each(table)
+    folds = draw_stratified_folds(table.samples.labels, N_PARTS, np.random.default_rng(0))
+    dataset = table.divide(np.flatnonzero(folds != 0), np.flatnonzero(folds == 0))
+    return replace(dataset, preparation={**dataset.preparation, "split": SPLIT})
+
+
+def require_two_of_each(table: Table) -> None:
+    """Refuse a table in which a class has a single sample: it can't be trained on and tested."""
+    counts = table.samples.count_classes(table.n_classes)
+    single = [name for name, count in zip(table.classes, counts, strict=True) if count < 2]
+    if not single:
+        return
+    if len(single) > table.n_classes / 2:
+        label = table.preparation.get("label")
+        which = f"column '{label}'" if label else "what it has as labels"
+        raise ElmldaError(
+            f"{table.name}: {len(single):,} of {table.n_classes:,} classes have a single sample: is "
+            f"{which} a class at all? A training and a test part need two of each."
+        )
+    have = "has a single sample" if len(single) == 1 else "have a single sample each"
+    raise ElmldaError(
+        f"{table.name}: class {join_words(single)} {have}, expected two or more: one to train on and "
+        "one to test on. Leave it out, or join it to another class."
+    )
 
 
 @dataclass(frozen=True)
@@ -205,8 +260,3 @@ class FileCheck:
     """None if the data set is the user's own."""
     found_sha256: str | None = None
     """None if the content could not be read."""
-
-
-def _hash_rows(*parts: NDArray[np.integer]) -> str:
-    content = b"".join(np.asarray([len(rows), *rows], "<i8").tobytes() for rows in parts)
-    return hashlib.sha256(content).hexdigest()[:16]

@@ -131,9 +131,8 @@ def normalise_digit(grey: FloatArray, shape: tuple[int, int] = (28, 28)) -> Digi
 def vary_digit(image: NDArray[np.uint8]) -> NDArray[np.float64]:
     """The digit as it might as well have been brought to its form: n_views × rows × columns.
 
-    A network is sure of what it sees, and answers otherwise for a digit that lies a pixel farther
-    to the right. The mean of its posteriors over such views is as often right and seldom sure of what
-    is wrong.
+    A network's posteriors may change much if a digit moves by a pixel. Their mean over such views is
+    right as often, and less often close to 1 for a wrong class.
     """
     middle = (np.array(image.shape) - 1) / 2
     views = []

@@ -222,7 +222,7 @@ def _find_strokes(ink: FloatArray) -> Strokes:
         raise ValueError("no digit found: nothing stands out from the paper")
     weights = _weigh_centre(ink.shape)
     reach = 1.0
-    for _ in range(3):  # a pen's bits are joined by their own size at first
+    for _ in range(3):  # the digit grows as its parts are joined, and the reach with it
         spots, digit = _choose_spot(mask, reach, weights)
         reach = max(1.0, WIDEST_GAP / 2 * max(_box(spots == digit)))
     return Strokes(ink, _with_parts(spots, digit, weights))

@@ -31,7 +31,7 @@ class StoredArray:
 
     @property
     def name(self) -> str:
-        """Short, beside the path of another."""
+        """Short, for messages that have the path already."""
         return self.key or str(self.path)
 
     @property

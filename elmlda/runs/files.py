@@ -82,7 +82,7 @@ def open_no_link(path: str, flags: int) -> int:
 
 
 def unlink_others(path: Path) -> None:
-    """Make the file a copy if it has other hard links (`cp -al`): those keep the content of now."""
+    """Make the file a copy if it has other hard links (`cp -al`): those keep theirs."""
     with suppress(FileNotFoundError):
         if path.lstat().st_nlink > 1:
             write_atomically(path, path.read_bytes())

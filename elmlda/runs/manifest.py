@@ -130,7 +130,7 @@ def _not_a_manifest(path: Path, error: Exception) -> ElmldaError:
 def _require_same_run(folder: Path, manifest: Mapping[str, Any] | None, entry: Entry) -> None:
     """Refuse to go on with a run of another configuration, naming the settings that differ.
 
-    A folder without records (its run failed at once, say) may be made anew.
+    A folder without records (its run failed at once, say) may start again with other settings.
     """
     records = sorted(folder.glob("*.csv"))
     if not records:

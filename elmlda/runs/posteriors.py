@@ -10,6 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,32 +23,25 @@ from elmlda.errors import ElmldaError
 from elmlda.runs.files import explain_refusal, write_atomically
 
 
+@dataclass(frozen=True)
 class PosteriorStore:
-    """Test posteriors of a run's networks, one file each, used only if checksum and run match.
+    """Test posteriors of a run's networks, one file each, used only if checksum and run match."""
 
-    Parameters
-    ----------
-    folder : the run's
-    identity : the run's, as in its manifest: a file of another run is not used
-    shape : n_test × n_classes
-    require : refuses an array that can't be what is kept, if that is not posteriors
-    """
+    run_folder: Path
+    identity: Mapping[str, Any]
+    """The run's, as in its manifest: a file of another run is not used."""
+    shape: tuple[int, int]
+    """n_test × n_classes."""
+    require: Callable[[FloatArray], None] = require_posteriors
+    """Refuses an array that can't be what is kept."""
 
-    def __init__(
-        self,
-        folder: Path,
-        identity: Mapping[str, Any],
-        shape: tuple[int, int],
-        require: Callable[[FloatArray], None] = require_posteriors,
-    ) -> None:
-        self._folder = folder / "posteriors"
-        self._identity = identity
-        self._shape = shape
-        self._require = require
+    @property
+    def _folder(self) -> Path:
+        return self.run_folder / "posteriors"
 
     def write(self, key: tuple[int, ...], n_hidden: int, posteriors: FloatArray) -> None:
         """Keep a network's posteriors (float32)."""
-        self._require(posteriors)
+        self.require(posteriors)
         content = io.BytesIO()
         np.savez(
             content,
@@ -93,7 +87,7 @@ class PosteriorStore:
                 yield int(match[1]), int(match[2])
 
     def _read(self, path: Path, network: str) -> FloatArray:
-        expected = 4 * self._shape[0] * self._shape[1]
+        expected = 4 * self.shape[0] * self.shape[1]
         if path.stat().st_size > expected + 100_000:
             raise ValueError(f"{path.stat().st_size:,} bytes, expected about {expected:,}")
         with open_npz(path) as archive:
@@ -101,18 +95,18 @@ class PosteriorStore:
                 raise ValueError("it is of another run or network")
             posteriors: FloatArray = archive.read("posteriors").values
             sha256 = str(archive.read("sha256").values)
-        if posteriors.shape != self._shape or posteriors.dtype != np.float32:
+        if posteriors.shape != self.shape or posteriors.dtype != np.float32:
             raise ValueError(f"{posteriors.dtype} of shape {posteriors.shape}")
         if hashlib.sha256(posteriors.tobytes()).hexdigest() != sha256:
             raise ValueError("the content does not have its checksum")
-        self._require(posteriors)
+        self.require(posteriors)
         return posteriors
 
     def _path(self, key: tuple[int, ...], n_hidden: int) -> Path:
         return self._folder / f"{'-'.join(map(str, key))}-{n_hidden}.npz"
 
     def _network(self, key: tuple[int, ...], n_hidden: int) -> str:
-        about = {"run": self._identity, "key": list(key), "n_hidden": n_hidden}
+        about = {"run": self.identity, "key": list(key), "n_hidden": n_hidden}
         return json.dumps(about, sort_keys=True)
 
 

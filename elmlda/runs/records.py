@@ -70,7 +70,7 @@ class RecordFile(Generic[AnyRecord]):
         self._type = record_type
         self._identity_crc = zlib.crc32(identity.encode())
         self._refuse = refuse or (lambda: None)
-        self._n_bytes: int | None = None  # as it was left here; None: nobody has looked yet
+        self._n_bytes: int | None = None  # as it was left here; None: not read yet
         hints = get_type_hints(record_type)
         self._parsers: dict[str, Callable[[str], Any]] = {
             field.name: hints[field.name] for field in dataclasses.fields(record_type)
@@ -113,7 +113,7 @@ class RecordFile(Generic[AnyRecord]):
                 sync_folder(self.path.parent)
 
     def repair(self) -> None:
-        """Cut off what follows the last line break; from now on nobody else may change the file."""
+        """Cut off what follows the last line break; from now on no other process may change it."""
         content = self._read_bytes()
         self._n_bytes = content.rfind(b"\n") + 1
         if self._n_bytes < len(content):
