@@ -114,14 +114,14 @@ class CalibrationPlan(GroupPlan["Calibration"]):
 
     @property
     def extent(self) -> dict[str, Any]:
-        """Nothing if nothing is trained: what is kept is no plan."""
+        """Empty if nothing is trained: then only kept posteriors are used."""
         if not self.experiment.train:
             return {}
         sizes, n = list(self.sizes), list(self.group_sizes)
         return {"repeats": self.experiment.repeats, "n_hidden": sizes, "n": n}
 
     def require_room(self) -> None:
-        if self.experiment.train:  # what is kept takes hardly any
+        if self.experiment.train:  # reading kept posteriors takes hardly any
             super().require_room()
 
     def keys(self) -> list[Group]:
@@ -161,7 +161,7 @@ def count_groups(
 
 
 def measure_group(group: Group, mean: FloatArray, labels: IntArray, n_inputs: int) -> CalibrationRecord:
-    """What the mean of the group's posteriors (n_test × n_classes) is worth."""
+    """Calibration of the mean of the group's posteriors (n_test × n_classes)."""
     bins = measure_reliability(mean, labels)
     return CalibrationRecord(
         group.n_hidden / n_inputs,

@@ -1,4 +1,4 @@
-"""Carrying out a plan, or saying what that would take; the same for every experiment.
+"""Run a plan, or estimate what it takes; the same for every experiment.
 
 A folder of another configuration is refused; the folder is locked, what is recorded is repaired and
 read, what is missing is computed, and each step is on disk before the next begins.
@@ -36,7 +36,7 @@ SMALL = 1e12
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What a run would do and take: the dry run, and the line that a run starts with."""
+    """What a run would compute, and the memory and time it takes: the result of a dry run."""
 
     plan: Plan[Any]
     n_wanted: int
@@ -148,7 +148,7 @@ def conduct(plan: Plan[Any], progress: OpenProgress, command: str) -> Outcome:
 
 
 def look_ahead(plan: Plan[Any]) -> tuple[Outlook, Outcome]:
-    """What `conduct` would do and take, and what is there already; nothing is written."""
+    """The outlook, and what is recorded already; nothing is written."""
     manifest = merge_entry(plan.folder, plan.entry)
     kinds = plan.experiment.record_types
     records = _read({kind: open_records(plan.folder, manifest, kind) for kind in kinds})
@@ -188,7 +188,7 @@ def _backend(plan: Plan[Any]) -> Backend:
 def _write_steps(
     steps: Iterator[Step], files: RecordFiles, records: Records, posteriors: PosteriorStore, bar: Any
 ) -> None:
-    """Have each step on disk before the next is computed; the main records last."""
+    """Write each step to disk before the next is computed, the main records last."""
     known = {kind: {record.key for record in found} for kind, found in records.items()}
     noted = False
     for step in steps:

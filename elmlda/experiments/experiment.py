@@ -141,10 +141,10 @@ class Experiment(DataOptions, UnitOptions, Runnable):
         return "nested"
 
     def __post_init__(self) -> None:
-        _ = self.settings  # which refuses what no network can have
+        _ = self.settings  # raises an error if a value is invalid
 
     def load(self, ref: DatasetRef) -> Dataset | Table:
-        """The data, kept for the jobs of this process: one copy for both."""
+        """The data, in one copy for this process and its jobs."""
         loaded: Dataset | Table = self.job_loader(ref)
         return loaded
 
@@ -152,7 +152,7 @@ class Experiment(DataOptions, UnitOptions, Runnable):
         return Path("results") / data.name
 
     def bind(self, folder: str | Path | None, share: Share) -> AnyPlan:
-        """Load the data, and refuse what cannot be computed."""
+        """The plan for the data, which are loaded; what cannot be computed is refused."""
         ref = find_anywhere(self.dataset_ref) if share.cluster else self.dataset_ref
         data = self.load(ref)
         ref = ref.expecting(data.checksums)

@@ -48,14 +48,14 @@ class GroupPlan(NetworkPlan[AnyExperiment]):
 
     @abstractmethod
     def combine(self, group: Any) -> Sequence[Record]:
-        """The group's records, from what is kept of its networks."""
+        """The group's records, from the kept posteriors of its networks."""
 
     def open_groups(self, records: Records) -> Iterable[Any]:
         """Groups that are not recorded in full."""
         return self.groups({record.key for record in records[self.experiment.record_types[0]]})
 
     def read(self, network: Network) -> FloatArray | None:
-        """What is kept of a network."""
+        """A network's kept posteriors, if there are any."""
         return self.posteriors.read(self.key(*network), network.n_hidden)
 
     def jobs(self, recorded: Collection[Any] = ()) -> list[NetworkJob]:
@@ -98,7 +98,7 @@ def score_job(job: NetworkJob) -> list[FloatArray]:
 
 
 def pop_whole(waiting: dict[Group, set[Any]], done: Collection[Hashable] = ()) -> list[Group]:
-    """Take out the groups that lack no network any more, now that those in `done` are there."""
+    """Remove and return the groups that lack no network, once those in `done` are there."""
     for lacking in waiting.values():
         lacking.difference_update(done)
     whole = [group for group, lacking in waiting.items() if not lacking]
@@ -108,7 +108,7 @@ def pop_whole(waiting: dict[Group, set[Any]], done: Collection[Hashable] = ()) -
 
 
 def require_kept(kept: FloatArray | None, name: str) -> FloatArray:
-    """What was read of a network that was there a moment ago."""
+    """Posteriors or scores that were read; an error if their file has gone since the run started."""
     if kept is None:
         raise ElmldaError(f"{name} went away while they were needed. Run the same command again.")
     return kept

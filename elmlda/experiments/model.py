@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainModel(TrainOptions):
-    """What the model is to be: network i is network i of a sweep with the same seed."""
+    """A model to be trained; its network i is network i of a sweep with the same seed."""
 
     @property
     def settings(self) -> NetworkSettings:

@@ -96,7 +96,7 @@ class Plan(ABC, Generic[AnyExperiment]):
     @property
     @abstractmethod
     def extent(self) -> dict[str, Any]:
-        """What may grow when a run goes on, for the manifest."""
+        """Settings that may grow when a run is continued, for the manifest."""
 
     @abstractmethod
     def keys(self) -> Sequence[tuple[Any, ...]]:
@@ -110,7 +110,7 @@ class Plan(ABC, Generic[AnyExperiment]):
     def steps(self, work: Work) -> Iterator[Step]:
         """Do the jobs; each step is written before the next is computed."""
 
-    # What it may change
+    # What it may override
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -119,17 +119,17 @@ class Plan(ABC, Generic[AnyExperiment]):
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """The experiment's own settings that may not change when a run goes on."""
+        """The experiment's own settings that may not change when a run is continued."""
         return {}
 
     @property
     def design(self) -> str:
-        """How networks of several sizes belong together."""
+        """Whether networks of several sizes are nested or independent."""
         return self.experiment.design or "nested"
 
     @property
     def n_blocks(self) -> int:
-        """Blocks of training samples that workers share each network by."""
+        """Blocks of training samples, each for another worker, that a network is trained by."""
         return 1
 
     def problem(self, sizes: tuple[int, ...]) -> Problem:
@@ -141,14 +141,14 @@ class Plan(ABC, Generic[AnyExperiment]):
         return self.problem(job.sizes)
 
     def network_bytes(self, problem: Problem, itemsize: int) -> int:
-        """Memory that one network takes at its peak, with its data."""
+        """Peak memory of one network, with its data."""
         return predict_peak_bytes(problem, self.share.chunk, itemsize, self.data.nbytes)
 
     def check(self) -> None:
         """Refuse, before anything is computed, what would fail hours later."""
 
     def require_room(self) -> None:
-        """Refuse what takes more memory than is free."""
+        """Refuse a run that takes more memory than is free."""
         sizes, share = self.sizes, self.share
 
         def peak_bytes(n_hidden: int, chunk: int, jobs: int) -> int:
@@ -159,11 +159,11 @@ class Plan(ABC, Generic[AnyExperiment]):
         require_room(sizes[-1], self.data.n_inputs, share.chunk, share.jobs, peak_bytes)
 
     def drop_incomplete(self, records: Records) -> Records:
-        """The records without those of a step that was cut off, which are computed again."""
+        """The records without those of an interrupted step, which is computed again."""
         return records
 
     def missing(self, records: Records) -> Sequence[Any]:
-        """The jobs that are left to do."""
+        """The jobs whose records are missing."""
         return self.jobs({record.key for record in records[self.experiment.record_types[0]]})
 
     def count_jobs(self) -> int:
@@ -171,14 +171,14 @@ class Plan(ABC, Generic[AnyExperiment]):
         return len(self.jobs())
 
     def advise(self) -> ElmldaError | None:
-        """What the user should know before networks are trained; it is not raised."""
+        """Advice to print before networks are trained; it is not raised."""
         return None
 
     def explain_gaps(self, records: Records) -> ElmldaError | None:
-        """Why records that are asked for cannot be computed, and what would help."""
+        """Why some of the records cannot be computed, and what would help."""
         return None
 
-    # What follows from it
+    # What all plans have
 
     @cached_property
     def wanted_sizes(self) -> tuple[int, ...]:
@@ -199,7 +199,7 @@ class Plan(ABC, Generic[AnyExperiment]):
 
     @cached_property
     def resources(self) -> Resources:
-        """What each network may use."""
+        """Threads and chunk size of each network."""
         return self.share.resources()
 
     @property
@@ -208,7 +208,7 @@ class Plan(ABC, Generic[AnyExperiment]):
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What makes the run's networks what they are, for the manifest."""
+        """The settings that all results of the run depend on, for the manifest."""
         settings, design = self.settings, self.experiment.design
         return {
             "dataset": self.data.name,
@@ -222,7 +222,7 @@ class Plan(ABC, Generic[AnyExperiment]):
 
     @property
     def entry(self) -> Entry:
-        """What the run's manifest must have or gets."""
+        """What is added to the run's manifest, or compared with it."""
         n_inputs = self.data.n_inputs
         return Entry(self.experiment.name, self.identity, self.fixed, self.extent, n_inputs=n_inputs)
 
@@ -233,7 +233,7 @@ class Plan(ABC, Generic[AnyExperiment]):
         return PosteriorStore(self.folder, self.identity, (n_test, self.data.n_classes))
 
     def peak_bytes(self, sizes: tuple[int, ...] | None = None) -> int:
-        """Memory that the run takes at its peak: all its processes together, or one worker."""
+        """Peak memory of the run: of all its processes together, or of one worker."""
         sizes = sizes or self.sizes
         problem = self.problem(sizes)
         precision = "double" if problem.in_double else self.settings.precision
@@ -268,7 +268,7 @@ class NetworkPlan(Plan[AnyExperiment]):
 
 
 def note_double(repeat: int, precision: str, settings: NetworkSettings) -> str | None:
-    """What to say of a network that was computed again; on some data that is nearly every one."""
+    """A note on a network that was computed again in double precision, None on any other."""
     if precision == settings.precision:
         return None
     return f"repeat {repeat}: float32 was not enough, computed in double; others may follow"

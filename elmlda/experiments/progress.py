@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """What a run reports to while it goes on."""
+    """Shows the progress of a run."""
 
     def update(self, n: int = 1, /) -> object:
-        """So many more networks are done."""
+        """Count n more networks as done."""
 
     def write(self, line: str, /) -> object:
-        """Say something without disturbing the bar."""
+        """Print a line above the bar."""
 
 
 OpenProgress: TypeAlias = "Callable[[Outlook], AbstractContextManager[Progress]]"
@@ -36,7 +36,7 @@ class Silence:
 
 
 class Bar(tqdm):  # type: ignore[type-arg]
-    """A line on stderr whose clock runs; a log file gets a line every minute.
+    """A bar on stderr; a log file gets a line every minute.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Bar(tqdm):  # type: ignore[type-arg]
             self.refresh()
 
     def close(self) -> None:
-        ended = getattr(self, "_ended", None)  # tqdm closes what failed half-made, too
+        ended = getattr(self, "_ended", None)  # tqdm also closes a bar whose __init__ failed
         if ended:
             ended.set()
         super().close()

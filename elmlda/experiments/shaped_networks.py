@@ -30,7 +30,7 @@ from elmlda.runs.record import Record
 from elmlda.settings import INPUT_WEIGHTS, PRECISIONS, NetworkJob, NetworkSettings
 
 FIRST_REPEATS = 3
-"""Of every kind before more of any: what an interval needs."""
+"""Networks of every kind that come first: enough for an interval."""
 
 
 class Setting(NamedTuple):
@@ -124,7 +124,7 @@ class ShapedJob(NetworkJob):
 
 
 class ShapedResult(NamedTuple):
-    """What a network gave."""
+    """The result of a network."""
 
     records: list[ShapedRecord]
     outputs: dict[Setting, FloatArray]
@@ -178,7 +178,7 @@ class ShapedPlan(RidgesPlan["ShapedNetworks"]):
 
     @property
     def extent(self) -> dict[str, Any]:
-        """The grid is there to be told from what it was widened to."""
+        """The grid as it was before it was widened, too."""
         experiment = self.experiment
         return {
             "input_weights": sorted({setting.input_weights for setting in experiment.chosen}),
@@ -228,7 +228,7 @@ class ShapedPlan(RidgesPlan["ShapedNetworks"]):
         return [self._job(key[0], tuple(sorted(together[key]))) for key in order]
 
     def _stage(self, repeat: int, settings: list[Setting]) -> int:
-        """An interval for all kinds, the first ensembles, all kinds' repeats, the other ensembles."""
+        """Order of training: a few networks of all kinds, the first ensembles, the rest of both."""
         if repeat < FIRST_REPEATS:
             return 0
         is_combined = not set(settings).isdisjoint(self.experiment.combined)
@@ -283,7 +283,7 @@ class ShapedPlan(RidgesPlan["ShapedNetworks"]):
                 yield Step(list(self._combine(*ensemble)), n_done=0)
 
     def _store(self, setting: Setting) -> PosteriorStore:
-        """Of the outputs of the setting's networks that make ensembles."""
+        """The stored outputs of the setting's networks, for ensembles."""
         require = require_posteriors if setting.method == "lda" else require_finite
         identity, shape = {**self.identity, **setting._asdict()}, self.dataset.test.labels.shape
         return PosteriorStore(self.folder, identity, (*shape, self.data.n_classes), require)
@@ -305,12 +305,12 @@ class ShapedPlan(RidgesPlan["ShapedNetworks"]):
 
 
 def output_key(setting: Setting, number: int) -> tuple[int, int]:
-    """Of the stored outputs of one method's network."""
+    """Key of a network's stored outputs for one method."""
     return number, METHODS.index(setting.method)
 
 
 def require_finite(scores: FloatArray) -> None:
-    """Refuse scores that are no numbers."""
+    """Refuse scores that are not finite."""
     if not np.isfinite(scores).all():
         raise ElmldaError("scores are not finite.")
 
@@ -327,7 +327,7 @@ class ShapedNetworks(Experiment):
     combined: tuple[Setting, ...] = ()
     """Those of the chosen that make ensembles."""
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """What was to be tried at first, for the manifest."""
+    """The grid before it was widened, for the manifest."""
     fanouts: str | int | Iterable[int] = "1-20"
     repeats: int = 5
     n: int = 10

@@ -159,7 +159,7 @@ class SweepPlan(NetworkPlan["Sweep"]):
                 yield job, train_solvable(lambda part: self._share(part, workers), job)
 
     def _share(self, job: NetworkJob, workers: Workers) -> NetworkResult:
-        """One network whose statistics the workers accumulate, each of some of the samples."""
+        """One network whose statistics are accumulated by all workers, each for a block of samples."""
 
         def share(settings: NetworkSettings) -> NetworkResult:
             whole, n = replace(job, settings=settings), self.n_blocks
@@ -179,7 +179,7 @@ class SweepPlan(NetworkPlan["Sweep"]):
 
 @dataclass(frozen=True)
 class Solvable:
-    """A network at the sizes at which LDA has a solution."""
+    """The result at those sizes at which LDA has a solution."""
 
     result: NetworkResult | None
     """None: it has none at any size."""

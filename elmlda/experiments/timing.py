@@ -1,7 +1,7 @@
 """Table 2: the time that PI-ELM takes, LDA-ELM as the paper writes it, and both from one pass.
 
-What LDA-ELM takes beyond PI-ELM is timed inside its own runs, so that a machine that is slower for a
-while does not pass for it.
+LDA-ELM's extra time is measured inside its own runs, so that changes in the machine's speed are not
+part of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ alone, and LDA-ELM by the map between classes."""
 TimingKey = tuple[int, int, int, str]
 """Repeat, hidden units, turn and method: the order in which networks run."""
 COMMON_PARTS = ("projection", "activation", "gram", "factorisation", "solve", "test")
-"""What PI-ELM takes time for too."""
+"""Parts of the time that PI-ELM has too."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class TimingPlan(NetworkPlan["Timing"]):
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """What timings depend on: those of others must not mix with them."""
+        """Timings depend on these: other ones must not be mixed with them."""
         return vars(self.resources)
 
     @property

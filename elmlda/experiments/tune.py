@@ -1,7 +1,7 @@
 """Trying ridges and sizes of the input weights on samples held out of the training part.
 
-The test part is not touched. One network's statistics give every ridge; each size of the weights has
-the same random numbers, so that differences are those of the setting.
+The test part is not used. One network's statistics give every ridge; each size of the weights has the
+same random numbers, so that only the setting makes a difference.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class RidgesPlan(Plan[AnyExperiment]):
     @property
     @abstractmethod
     def ridges(self) -> Collection[float]:
-        """Of any network."""
+        """Ridges of all networks."""
 
     def choose_precision(self, settings: NetworkSettings, ridges: Iterable[float]) -> NetworkSettings:
         """The same in double precision if float32 may not be enough for the smallest ridge."""
@@ -191,7 +191,7 @@ class Tune(TuneOptions, Experiment):
 
     @property
     def settings(self) -> NetworkSettings:
-        """Of one of the networks; ridge and size of the weights vary."""
+        """Settings of one network; ridge and size of the weights vary."""
         one = {"ridge": min(self.ridges), "weight_norm": 1.0, "weight_range": 1.0}
         return NetworkSettings(**{**select(self, NetworkSettings), **one})
 
@@ -216,6 +216,6 @@ class Tune(TuneOptions, Experiment):
 
 
 def read_values(values: float | Iterable[float]) -> tuple[float, ...]:
-    """Ascending, as records keep them, so that they are found again."""
+    """Ascending, with the digits that records have, so that recorded values are found."""
     several = values if isinstance(values, Iterable) else (values,)
     return tuple(sorted({as_recorded(float(value)) for value in several}))
