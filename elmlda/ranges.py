@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from elmlda.errors import ElmldaError
 
@@ -24,13 +25,9 @@ def parse_ranges(text: str) -> tuple[int, ...]:
 def format_ranges(numbers: tuple[int, ...]) -> str:
     """The shortest that `parse_ranges` reads back, for ascending numbers."""
     parts: list[str] = []
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    for run in runs:
+    # In a run of consecutive numbers, number minus index is the same.
+    for _, pairs in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in pairs]
         parts += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run)
     return ",".join(parts)
 
