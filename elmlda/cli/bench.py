@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from elmlda.cli.bench_options import DEFAULT_OUT, bench_options
-from elmlda.cli.command import Command, spell_command
+from elmlda.cli.command import GIVEN, Command, spell_command
 from elmlda.cli.conduct import build
+from elmlda.cli.options import field_options, out_option
 from elmlda.cli.tables import format_table
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError
 from elmlda.experiments.options import Share
+from elmlda.experiments.own_options import BenchOptions
 
 if TYPE_CHECKING:
     from elmlda.bench.race import RacePlan
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@bench_options
+@field_options(BenchOptions)
+@field_options(Share, "threads", "chunk")
+@out_option("Folder for tables and figures.  [default: results/bench if there are --peers or --growth]")
 @click.pass_context
 def bench(ctx: click.Context, /, **options: Any) -> None:
     """Time one network of the nested sweep against the bare matrix products, and against peers.
@@ -84,7 +86,7 @@ def _prepare(ctx: click.Context) -> tuple[AnyPlan, RacePlan, Path | None]:
 
     options = ctx.params
     fanouts, contestants, growth = (options[name] for name in ("fanout", "peers", "growth"))
-    if contestants and ctx.get_parameter_source("priors") is ParameterSource.DEFAULT:
+    if contestants and ctx.get_parameter_source("priors") not in GIVEN:
         options["priors"] = "frequencies"
     experiment, share = build(Sweep, options), build(Share, options)
     sweep = experiment.bind(None, share)
@@ -96,7 +98,7 @@ def _prepare(ctx: click.Context) -> tuple[AnyPlan, RacePlan, Path | None]:
         raise click.UsageError(error.for_command_line()) from error
     if growth:
         replace(experiment, hidden=nested_sizes(sweep.data.n_inputs, growth[-1])).bind(None, share)
-    folder = options["out"] or (DEFAULT_OUT if contestants or growth else None)
+    folder = options["out"] or (Path("results/bench") if contestants or growth else None)
     if folder:
         make_folder(folder)
     return sweep, plan, folder

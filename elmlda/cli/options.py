@@ -11,13 +11,14 @@ import click
 
 from elmlda.cli.command import Decorator, flag, option, together
 from elmlda.cli.config import read_config
-from elmlda.cli.values import COUNT, NAME_OR_PATH, NUMBERS, PATH, RANGES, RIDGE
+from elmlda.cli.values import CONTESTANT_NAMES, COUNT, NAME_OR_PATH, NUMBERS, PATH, RANGES, RIDGE
 from elmlda.experiments.options import OUTPUT, Share
 
 KINDS = {
     "WholeNumbers": RANGES,
     "Numbers": NUMBERS,
     "Ridge": RIDGE,
+    "ContestantNames": CONTESTANT_NAMES,
     "NameOrPath": NAME_OR_PATH,
     "NameOrPath | Iterable[NameOrPath]": NAME_OR_PATH,
     "Path": PATH,
@@ -37,14 +38,15 @@ def field_options(kind: type[Any], *names: str) -> Decorator:
 
 def _make_option(field: Field[Any]) -> Decorator:
     about, kind = dict(field.metadata), str(field.type).removesuffix(" | None")
-    help, flags = about.pop("help"), about.pop("flags", f"--{field.name.replace('_', '-')}")
+    help, word = about.pop("help"), field.name.replace("_", "-")
     if kind == "bool":
-        shown = field.default is not None
-        pair = f"{flags}/--no-{flags[2:]}"
-        return flag(pair, help, default=field.default, show_default=shown, **about)
+        flags = about.pop("flags", f"--{word}/--no-{word}")
+        shown = "/" in flags and field.default is not None
+        return flag(flags, help, default=field.default, show_default=shown, **about)
     limits, choices = about.pop("limits", None), about.pop("choices", None)
     value = click.IntRange(*limits) if limits else click.Choice(choices) if choices else KINDS.get(kind)
-    return option(flags, help, value, _as_words(field.default, "multiple" in about), **about)
+    default = _as_words(field.default, "multiple" in about)
+    return option(about.pop("flags", f"--{word}"), help, value, default, **about)
 
 
 def _as_words(default: Any, multiple: bool) -> Any:

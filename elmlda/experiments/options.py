@@ -37,6 +37,7 @@ WholeNumbers: TypeAlias = str | int | Iterable[int]
 """One, several, or text such as 1-10,12."""
 Numbers: TypeAlias = float | Iterable[float]
 NameOrPath: TypeAlias = str
+ContestantNames: TypeAlias = str | tuple[str, ...]
 Ridge: TypeAlias = float | str
 """A number, or auto: chosen by generalised cross-validation."""
 
@@ -225,26 +226,15 @@ class Share:
 
     def __post_init__(self) -> None:
         if self.cluster and self.jobs > 1:
-            raise ElmldaError(
-                "",
-                "{cluster} and {jobs} exclude each other: start more workers instead.",
-                cluster=None,
-                jobs=self.jobs,
-            )
+            remedy = "{cluster} and {jobs} exclude each other: start more workers instead."
+            raise ElmldaError("", remedy, cluster=None, jobs=self.jobs)
         if self.cluster and self.threads:
-            raise ElmldaError(
-                "",
-                "{cluster} and {threads} exclude each other: each worker has its own threads.",
-                cluster=None,
-                threads=None,
-            )
+            remedy = "{cluster} and {threads} exclude each other: each worker has its own threads."
+            raise ElmldaError("", remedy, cluster=None, threads=None)
         if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
-            raise ElmldaError(
-                f"this machine has {count_cores()} cores.",
-                "{jobs} × {threads} is more: lower one of them.",
-                jobs=self.jobs,
-                threads=self.threads or 1,
-            )
+            fact = f"this machine has {count_cores()} cores."
+            remedy = "{jobs} × {threads} is more: lower one of them."
+            raise ElmldaError(fact, remedy, jobs=self.jobs, threads=self.threads or 1)
 
     def resources(self) -> Resources:
         """Of each network."""

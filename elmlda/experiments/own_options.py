@@ -1,4 +1,4 @@
-"""The options that are each experiment's own, light to import like those that they share."""
+"""The options of each experiment, of train and of bench, light to import like those that they share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from elmlda.experiments.options import (
     OUTPUT,
+    ContestantNames,
     DataOptions,
     LayerOptions,
     NameOrPath,
@@ -222,4 +223,31 @@ class TrainOptions(DataOptions, LayerOptions):
         DEFAULT_RIDGE,
         "Added to the diagonal of the Gram matrix; 0 is the paper's, auto chooses it by generalised "
         "cross-validation.",
+    )
+
+
+@inherited
+class BenchOptions(DataOptions, LayerOptions, RidgeOptions):
+    """Options of elmlda bench."""
+
+    fanouts: WholeNumbers = fanouts_setting("1-10")
+    peers: ContestantNames = setting(
+        "none",
+        "What to time besides: all, none, or some of independent, hpelm, sklearn-ridge, sklearn-lda, "
+        "pinv, with commas.",
+    )
+    peer_fanouts: WholeNumbers | None = setting(
+        None,
+        "Time the peers at these fan-outs only, and fit a law of cost for the others.  "
+        "[default: all of --fanout]",
+    )
+    precisions: bool = setting(
+        False,
+        "Time the nested network in every precision, against the limit of float32 and of its own.",
+        flags="--precisions",
+    )
+    growth: WholeNumbers | None = setting(
+        None,
+        "Time and peak memory of the nested network up to each of these fan-outs, each in a process of "
+        "its own, such as 1,2,3,5,7,10,14,20.",
     )

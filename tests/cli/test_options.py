@@ -41,6 +41,7 @@ class Apple(Fruit):
     kernels: WholeNumbers = setting("1-3", "Their number.", flags="--kernel")
     weights: tuple[str, ...] = setting((), "In grams.", flags="--weight weights", multiple=True)
     worms: int = setting(0, "How many.", limits=(0, 5))
+    peeled: bool = setting(False, "Whether it is peeled.", flags="--peeled")
 
 
 def take(*words):
@@ -56,7 +57,8 @@ def take(*words):
 
 def test_options_of_a_class_stand_before_those_of_its_bases():
     words = [word for word in take("--help").split() if word.startswith("--")]
-    assert words == ["--kernel", "--weight", "--worms", "--colour", "--ripe", "--no-ripe", "--help"]
+    own, inherited = "--kernel --weight --worms --peeled", "--colour --ripe --no-ripe"
+    assert words == f"{own} {inherited} --help".split()
 
 
 def test_values_are_those_of_the_fields():
