@@ -123,10 +123,12 @@ def find_faults(source):
             yield from (f"{line}: {name} is not passed" for name in sorted(used - settings))
 
 
-def find_options(source):
+def find_options(source, raised_only=False):
     """Sentences that name an option of the command line, by line."""
     tree = ast.parse(source)
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    if raised_only:
+        tree.body = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             is_word_of_command = re.fullmatch(r"--[a-z-]+", node.value)
@@ -145,7 +147,9 @@ def test_every_advice_can_be_formatted(path):
 
 @pytest.mark.parametrize("path", LIBRARY, ids=name_of)
 def test_only_the_command_line_names_options(path):
-    assert list(find_options(path.read_text("utf-8"))) == []
+    # Modules that declare the options have their help, which names other options.
+    declares = path.parent.name == "experiments" and path.stem.endswith("options")
+    assert list(find_options(path.read_text("utf-8"), raised_only=declares)) == []
 
 
 @pytest.mark.parametrize(
@@ -184,3 +188,5 @@ def test_the_search_knows_every_kind_of_error():
 def test_the_search_finds_an_option_in_a_sentence():
     assert list(find_options("f'{path}: use --ridge {x}.'"))
     assert not list(find_options('"""As --ridge."""\noptions = ["--ridge"]'))
+    source = "help = 'As --ridge 1.'\nraise ElmldaError('Use --ridge 1.')"
+    assert list(find_options(source, raised_only=True)) == ["2: Use --ridge 1."]

@@ -226,15 +226,26 @@ class Share:
 
     def __post_init__(self) -> None:
         if self.cluster and self.jobs > 1:
-            remedy = "{cluster} and {jobs} exclude each other: start more workers instead."
-            raise ElmldaError("", remedy, cluster=None, jobs=self.jobs)
+            raise ElmldaError(
+                "",
+                "{cluster} and {jobs} exclude each other: start more workers instead.",
+                cluster=None,
+                jobs=self.jobs,
+            )
         if self.cluster and self.threads:
-            remedy = "{cluster} and {threads} exclude each other: each worker has its own threads."
-            raise ElmldaError("", remedy, cluster=None, threads=None)
+            raise ElmldaError(
+                "",
+                "{cluster} and {threads} exclude each other: each worker has its own threads.",
+                cluster=None,
+                threads=None,
+            )
         if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
-            fact = f"this machine has {count_cores()} cores."
-            remedy = "{jobs} × {threads} is more: lower one of them."
-            raise ElmldaError(fact, remedy, jobs=self.jobs, threads=self.threads or 1)
+            raise ElmldaError(
+                f"this machine has {count_cores()} cores.",
+                "{jobs} × {threads} is more: lower one of them.",
+                jobs=self.jobs,
+                threads=self.threads or 1,
+            )
 
     def resources(self) -> Resources:
         """Of each network."""
