@@ -22,7 +22,7 @@ from elmlda.networks.cost import Speeds, count_operations, measure_speeds
 from elmlda.networks.steps import find_multiplier
 from elmlda.runs.manifest import merge_entry
 from elmlda.runs.posteriors import PosteriorStore
-from elmlda.runs.records import RecordFile, open_records, unique
+from elmlda.runs.records import RecordFile, open_records
 from elmlda.runs.run import Run
 from elmlda.text import format_seconds
 
@@ -143,7 +143,7 @@ def conduct(plan: Plan[Any], progress: OpenProgress, command: str) -> Outcome:
             steps = plan.steps(Work(outlook.missing, records, _backend(plan)))
             _write_steps(steps, files, records, plan.posteriors, bar)
         for file in files.values():
-            file.sort(key=lambda record: record.key)
+            file.sort()
         return _make_outcome(plan, _read(files))
 
 
@@ -171,10 +171,7 @@ def _select_wanted(plan: Plan[Any], records: Records) -> list[Any]:
 
 
 def _read(files: RecordFiles) -> Records:
-    return {
-        kind: list(unique(file.read(), lambda record: record.key, file.path).values())
-        for kind, file in files.items()
-    }
+    return {kind: file.read_unique() for kind, file in files.items()}
 
 
 def _backend(plan: Plan[Any]) -> Backend:

@@ -20,7 +20,7 @@ from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
 from elmlda.runs.manifest import read_manifest
-from elmlda.runs.records import open_records, unique
+from elmlda.runs.records import open_records
 from elmlda.text import printable
 
 RECORD_TYPES: tuple[type[Any], ...] = (
@@ -160,5 +160,4 @@ def find_run(folder: Path) -> RunRecords | None:
 def _read(folder: Path, manifest: Mapping[str, Any], record_type: type[Any]) -> list[Any]:
     """Records in order; a duplicate is an error, as it would count twice."""
     file = open_records(folder, manifest, record_type)
-    records = unique(file.read(), lambda record: record.key, file.path)
-    return [records[key] for key in sorted(records)]
+    return sorted(file.read_unique(), key=lambda record: record.key)

@@ -88,7 +88,20 @@ class RecordFile(Generic[AnyRecord]):
                 "again, or use another {out} for a new run.",
                 out=None,
             )
-        return [self._parse_checked(number, line) for number, line in enumerate(lines, start=2)]
+        return [self._parse(number, line) for number, line in enumerate(lines, start=2)]
+
+    def read_unique(self) -> list[AnyRecord]:
+        """Every whole record; two with the same key are an error, as one would count twice."""
+        records = self.read()
+        lines: dict[Any, int] = {}
+        for line, record in enumerate(records, start=2):
+            if first := lines.get(record.key):
+                raise ElmldaError(
+                    f"{self.path}, lines {first} and {line}: two records of {record.key}. "
+                    "Remove both lines to have it computed again."
+                )
+            lines[record.key] = line
+        return records
 
     def append(self, records: Sequence[AnyRecord]) -> None:
         """Add records; when this returns, they are on disk. If it fails, the file is as before."""
@@ -121,9 +134,9 @@ class RecordFile(Generic[AnyRecord]):
             with explain_refusal(self.path), open(self.path, "r+b", 0, opener=open_no_link) as file:
                 file.truncate(self._n_bytes)
 
-    def sort(self, key: Callable[[AnyRecord], Any]) -> None:
-        """Sort the records, which come in any order."""
-        self.replace(sorted(self.read(), key=key))
+    def sort(self) -> None:
+        """Sort the records, which come in any order, by their keys."""
+        self.replace(sorted(self.read(), key=lambda record: record.key))
 
     def replace(self, records: Sequence[AnyRecord]) -> None:
         """Write these records and no others; the file is the old one or the new one, never half."""
@@ -159,50 +172,26 @@ class RecordFile(Generic[AnyRecord]):
         )
         return out.getvalue()
 
-    def _parse_checked(self, number: int, line: str) -> AnyRecord:
-        text, _, check = line.rpartition(",")
-        if check != self._check(text):
-            raise self._not_a_record(
-                number, line, "its check does not fit: a record of another run, or damaged or edited"
-            )
-        return self._parse(number, text)
-
     def _parse(self, number: int, line: str) -> AnyRecord:
+        text, _, check = line.rpartition(",")
         try:
-            if "\N{REPLACEMENT CHARACTER}" in line:
+            if check != self._check(text):
+                raise ValueError(
+                    "its check does not fit: a record of another run, or damaged or edited"
+                )
+            if "\N{REPLACEMENT CHARACTER}" in text:
                 raise ValueError("not UTF-8")
-            values = next(csv.reader([line]), [])
-            pairs = zip(self._parsers.items(), values, strict=True)
+            pairs = zip(self._parsers.items(), next(csv.reader([text]), []), strict=True)
             record = self._type(**{name: parse(value) for (name, parse), value in pairs})
+            if self._format_values(record) != text:
+                raise ValueError("not written as elmlda writes")
         except (ValueError, csv.Error) as error:
-            raise self._not_a_record(number, line, str(error)) from error
-        if self._format_values(record) != line:
-            raise self._not_a_record(number, line, "not written as elmlda writes")
+            raise ElmldaError(
+                f"{self.path}, line {number}: {line[:200]!r} is not a record of {self._header} "
+                f"({str(error)[:200]}). Remove the line to have it computed again."
+            ) from error
         return record
-
-    def _not_a_record(self, number: int, line: str, why: str) -> ElmldaError:
-        return ElmldaError(
-            f"{self.path}, line {number}: {line[:200]!r} is not a record of {','.join(self._parsers)} "
-            f"({why[:200]}). Remove the line to have it computed again."
-        )
 
 
 def _join_lines(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
-
-
-def unique(
-    records: Iterable[AnyRecord], key: Callable[[AnyRecord], Any], path: Path
-) -> dict[Any, AnyRecord]:
-    """A file's records by key; two with the same key are an error."""
-    found: dict[Any, AnyRecord] = {}
-    lines: dict[Any, int] = {}
-    for line, record in enumerate(records, start=2):
-        name = key(record)
-        if name in found:
-            raise ElmldaError(
-                f"{path}, lines {lines[name]} and {line}: two records of {name}. "
-                "Remove both lines to have it computed again."
-            )
-        found[name], lines[name] = record, line
-    return found

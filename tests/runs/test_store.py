@@ -22,7 +22,7 @@ from refusals import refusal_of
 from elmlda.runs.files import LOCK, write_atomically
 from elmlda.runs.manifest import MANIFEST, Entry, read_manifest
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
-from elmlda.runs.records import RecordFile, unique
+from elmlda.runs.records import RecordFile
 from elmlda.runs.run import Run
 
 
@@ -34,6 +34,10 @@ class Row:
     repeat: int
     share: float
     label: str
+
+    @property
+    def key(self):
+        return (self.repeat,)
 
 
 ROWS = [Row(0, 0.5, "mixed"), Row(1, 0.25, "double"), Row(2, 1e-7, "a, b"), Row(10, 123456.0, '"c"')]
@@ -259,7 +263,7 @@ def test_what_cannot_be_read_is_named(file):
 
 def test_records_are_sorted(file):
     file.append(ROWS[::-1])
-    file.sort(key=lambda row: row.repeat)
+    file.sort()
     assert file.path.read_bytes() == CONTENT
     assert hidden_files(file.path.parent) == []
 
@@ -267,27 +271,20 @@ def test_records_are_sorted(file):
 def test_records_in_order_are_left_alone(file):
     file.append(ROWS)
     before = file.path.stat()
-    file.sort(key=lambda row: row.repeat)
+    file.sort()
     assert (file.path.stat().st_ino, file.path.stat().st_mtime_ns) == (
         before.st_ino,
         before.st_mtime_ns,
     )
 
 
-def test_records_by_key(file):
-    assert unique(ROWS, lambda row: row.repeat, file.path) == {row.repeat: row for row in ROWS}
-
-
 def test_two_records_with_one_key_are_refused(file):
-    message = refusal_of(unique, [*ROWS, Row(1, 0.0, "other")], lambda row: row.repeat, file.path)
-    assert message.startswith(f"{file.path}")
-    assert "Remove both lines" in message
-
-
-def test_two_records_with_one_key_are_named_by_line(file):
-    file.append([*ROWS, Row(1, 0.0, "other")])
-    message = refusal_of(unique, file.read(), lambda row: row.repeat, file.path)
-    assert "lines 3 and 6" in message
+    file.append(ROWS)
+    assert file.read_unique() == ROWS
+    file.append([Row(1, 0.0, "other")])
+    assert refusal_of(file.read_unique) == (
+        f"{file.path}, lines 3 and 6: two records of (1,). Remove both lines to have it computed again."
+    )
 
 
 # What cannot be written
