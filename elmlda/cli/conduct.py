@@ -28,7 +28,7 @@ Built = TypeVar("Built")
 
 
 def build(kind: type[Built], options: dict[str, Any]) -> Built:
-    """Make an experiment, or another dataclass of options, of those of the command line."""
+    """Make an experiment, or another dataclass of options, from the command line's options."""
     names = {field.name: find_option(field) for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: options[word] for name, word in names.items() if word in options})
 

@@ -43,7 +43,7 @@ data.add_command(verify)
 def info(name: str, label: str | None, drop: tuple[str, ...]) -> None:
     """Show all about a data set: origin, licence, citation, inputs, classes, checksums.
 
-    Of your own file it shows how it is understood: which inputs, which classes, which split.
+    For your own file it shows how it is read: which inputs, which classes, which split.
     """
     from elmlda.datasets import find_info, load_dataset
 

@@ -45,17 +45,16 @@ Ridge: TypeAlias = float | str
 def setting(default: Any, help: str, **option: Any) -> Any:
     """A field that is an option of the command line.
 
-    `option` has what its name, annotation and default do not tell: `flags`, `group` of the help,
-    `choices`, `limits` of a whole number, `metavar`, and `multiple` if it may be given several times.
+    `option` adds to its name, annotation and default: `flags` if they are not the name, `group` of the
+    help, `choices`, `limits` of a whole number, `metavar`, `multiple` if it may be given several times.
     """
     return field(default=default, metadata={"help": help, **option})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def inherited(kind: type[Kind]) -> type[Kind]:
-    """A dataclass for experiments to inherit: without methods, which take long to make for the help."""
-    make = dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-    return make(kind)
+    """Make a dataclass to inherit from, without __init__ and the like, which would slow --help down."""
+    return dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)(kind)
 
 
 network, machine = partial(setting, group=NETWORK), partial(setting, group=MACHINE)
