@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -33,9 +32,6 @@ from elmlda.reports.subjects.shaped import (
 )
 from elmlda.settings import INPUT_WEIGHTS
 from elmlda.text import format_seconds
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BEST_COLUMNS = [
     Column("Input weights", "input_weights"),
@@ -135,11 +131,8 @@ def _make_sections(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Ite
     title, figure = "Same budget, each at its own best", _draw(study, best, every)
     yield Section("best", title, figures=[figure], tables=[shown], note=BEST_NOTE)
     if study.ensembles:
-        caption, sizes = (
-            "Test errors in per cent, means over ensembles",
-            tabulate_sizes(study.ensembles),
-        )
-        shown, note = make_table(caption, sizes, SIZE_COLUMNS), _describe_time(study)
+        sizes, note = tabulate_sizes(study.ensembles), _describe_time(study)
+        shown = make_table("Test errors in per cent, means over ensembles", sizes, SIZE_COLUMNS)
         yield Section("sizes", "Networks in an ensemble", tables=[shown], note=note)
     if study.tuned:
         parts = [tune.tabulate_choices(run.tune, kind) for kind, run in study.tuned.items()]
@@ -213,7 +206,7 @@ def _draw(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Drawing:
     )
 
 
-def plot_shaped(figure: Figure, every: pd.DataFrame, best: pd.DataFrame, is_mnist: bool) -> None:
+def plot_shaped(figure: plots.Figure, every: pd.DataFrame, best: pd.DataFrame, is_mnist: bool) -> None:
     """Error rate over fan-out, two curves for each kind of input weights, and the ensembles."""
     figure.set_size_inches(6.8, 4.6)
     axes = figure.subplots()

@@ -59,17 +59,13 @@ def gather_evidence(
     alone = tables[LDA][paper.LARGEST_FANOUT]
     together = [
         (
-            100 * record.errors / record.n_test,
-            (alone.get(record.first, NAN) + alone.get(record.second, NAN)) / 2,
+            100 * pair.errors / pair.n_test,
+            (alone.get(pair.first, NAN) + alone.get(pair.second, NAN)) / 2,
         )
-        for record in sorted(pairs, key=lambda record: record.pair)
+        for pair in sorted(pairs, key=lambda pair: pair.pair)
     ]
-    return Evidence(
-        np.stack([table.to_numpy(float) for table in tables], axis=-1),
-        np.array(together, float).reshape(-1, 2),
-        sizes.to_numpy(float),
-        overheads,
-    )
+    rates = np.stack([table.to_numpy(float) for table in tables], axis=-1)
+    return Evidence(rates, np.array(together, float).reshape(-1, 2), sizes.to_numpy(float), overheads)
 
 
 def _drop_incomplete(values: FloatArray) -> FloatArray:

@@ -140,13 +140,11 @@ class Check:
         return self._distance(self.printed)
 
     def judge(self, level: float = LEVEL) -> Verdict:
-        """The rule."""
+        """The rule; the border of the claim stands in for a number that the paper does not print."""
         estimate = self.sample.estimate(level)
-        if math.isnan(self.printed):
-            return self.region.judge(
-                estimate, self._distance(self.region.nearest(estimate.value)), level
-            )
-        return self.region.judge(estimate, self.z, level)
+        is_printed = not math.isnan(self.printed)
+        printed = self.printed if is_printed else self.region.nearest(estimate.value)
+        return self.region.judge(estimate, self._distance(printed), level)
 
     @property
     def closeness(self) -> tuple[float, float]:

@@ -12,9 +12,9 @@ from elmlda.experiments.compare import CompareRecord
 from elmlda.reports import plots
 from elmlda.reports.estimates import estimate_mean
 from elmlda.reports.model import Column, Drawing, Section, Table, make_table
-from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, corrected_p
+from elmlda.reports.rates import METHOD_NAMES, corrected_p
 from elmlda.reports.records import RunRecords
-from elmlda.reports.subjects.sweep import RATE_NAMES, plot_difference
+from elmlda.reports.subjects.sweep import plot_difference, plot_rates
 
 RULE_NAMES = {"none": "no ridge", "gcv": "ridge by GCV"}
 COLUMNS = [
@@ -140,7 +140,7 @@ def plot_compare(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
     )
     for (above, below), rule in zip(all_axes.T, rules, strict=True):
         rows = table[table["rule"] == rule]
-        _plot_rates(above, rows)
+        plot_rates(above, rows["n_hidden"], rows)
         above.set_title(RULE_NAMES[rule])
         plot_difference(below, rows["n_hidden"], rows)
         below.label_outer()
@@ -149,10 +149,3 @@ def plot_compare(figure: plots.Figure, table: pd.DataFrame, title: str) -> None:
     all_axes[0, 0].set_ylabel(plots.RATE_LABEL)
     plots.legend_below(figure, all_axes[0, 0])
     figure.suptitle(title)
-
-
-def _plot_rates(axes: plots.Axes, rows: pd.DataFrame) -> None:
-    for method, name in RATE_NAMES.items():
-        rates, half = rows[f"{method}_error_percent"], rows[f"{method}_interval"]
-        look = plots.style(METHOD_PLACES[method])
-        plots.plot_band(axes, rows["n_hidden"], rates, half, label=name, **look)

@@ -7,7 +7,7 @@ construction: in the nested design one network gives all fan-outs of a repeat, s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -160,27 +160,21 @@ def _describe_test(known: pd.DataFrame, test: str, equal: int, what: str) -> str
 
 def describe_correlations(nested: RunRecords, independent: RunRecords) -> Iterator[str]:
     """What the two designs differ in by construction; nothing if there are too few repeats."""
-    fanouts = _common_fanouts(nested, independent)
-    found = [
-        [
-            rates[a].corr(rates[b], min_periods=4)
-            for rates in pivot_by_repeat(run.sweep).values()
-            for a, b in pairwise(fanouts)
-        ]
-        for run in (nested, independent)
-    ]
-    pairs = ", ".join(f"{a:g} and {b:g}" for a, b in pairwise(fanouts))
-    if all(np.isfinite(values).all() and values for values in found):
-        yield (
-            "The joint distribution differs by construction: in the nested design a repeat's fan-outs "
-            f"share their first hidden units, so that its rates at fan-outs {pairs} correlate by "
-            f"{_range(found[0])}, in the independent design by {_range(found[1])}. What is said over "
-            "several fan-outs must therefore keep a repeat's fan-outs together."
-        )
-
-
-def _range(values: Sequence[float]) -> str:
-    return f"{min(values):.2f} to {max(values):.2f}".replace("-", "−")
+    neighbours = list(pairwise(_common_fanouts(nested, independent)))
+    ranges = []
+    for run in (nested, independent):
+        tables = pivot_by_repeat(run.sweep).values()
+        found = [rates[a].corr(rates[b], min_periods=4) for rates in tables for a, b in neighbours]
+        if not found or not np.isfinite(found).all():
+            return
+        ranges.append(f"{min(found):.2f} to {max(found):.2f}".replace("-", "−"))
+    pairs = ", ".join(f"{a:g} and {b:g}" for a, b in neighbours)
+    yield (
+        "The joint distribution differs by construction: in the nested design a repeat's fan-outs "
+        f"share their first hidden units, so that its rates at fan-outs {pairs} correlate by "
+        f"{ranges[0]}, in the independent design by {ranges[1]}. What is said over several fan-outs "
+        "must therefore keep a repeat's fan-outs together."
+    )
 
 
 def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:

@@ -216,12 +216,7 @@ def plot_sweep(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool) ->
     figure.set_size_inches(plots.WIDTH, 4.8)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     fanouts = table["fanout"]
-    for method, name in RATE_NAMES.items():
-        look, rates = plots.style(METHOD_PLACES[method]), table[f"{method}_error_percent"]
-        plots.plot_band(above, fanouts, rates, table[f"{method}_interval"], label=name, **look)
-        if beside_paper:
-            papers = table[f"paper_{method}_error_percent"]
-            plots.plot_papers(above, fanouts, papers, f"{name}, the paper", **look)
+    plot_rates(above, fanouts, table, beside_paper)
     above.set(ylabel=plots.RATE_LABEL, ylim=(0, None))
     means = plots.name_means(table["repeats"], table["lda_interval"])
     above.set_title(f"Error rate over fan-out, {means}")
@@ -229,6 +224,18 @@ def plot_sweep(figure: plots.Figure, table: pd.DataFrame, beside_paper: bool) ->
     papers = table["paper_pi_error_percent"] - table["paper_lda_error_percent"]
     plot_difference(below, fanouts, table, papers if beside_paper else None)
     plots.integer_axis(below.xaxis)
+
+
+def plot_rates(
+    axes: plots.Axes, x: pd.Series[Any], table: pd.DataFrame, beside_paper: bool = False
+) -> None:
+    """A curve for each method, with its interval."""
+    for method, name in RATE_NAMES.items():
+        look, rates = plots.style(METHOD_PLACES[method]), table[f"{method}_error_percent"]
+        plots.plot_band(axes, x, rates, table[f"{method}_interval"], label=name, **look)
+        if beside_paper:
+            papers = table[f"paper_{method}_error_percent"]
+            plots.plot_papers(axes, x, papers, f"{name}, the paper", **look)
 
 
 def plot_difference(

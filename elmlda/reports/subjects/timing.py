@@ -113,6 +113,10 @@ NOTE = (
     "against PI-ELM's, which carries the machine's noise. The three take turns at being first, second "
     "and third."
 )
+PAPER_CAPTION = (
+    " The paper's is a laptop of 2012: only the shape and LDA's extra time can be compared. Below: "
+    "means and 95 % intervals."
+)
 
 
 def show_table(table: pd.DataFrame, beside_paper: bool) -> Table:
@@ -126,10 +130,7 @@ def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
     figure = Drawing(
         "times",
         "Seconds of PI-ELM, LDA-ELM and both from one pass, and LDA-ELM's extra time, over fan-out",
-        f"Each network is trained and tested from scratch. {machine} The paper's is a laptop of 2012: "
-        "only the shape and LDA's extra time can be compared. Below: means and 95 % intervals."
-        if beside
-        else f"Each network is trained and tested from scratch. {machine}",
+        f"Each network is trained and tested from scratch. {machine}{PAPER_CAPTION if beside else ''}",
         partial(plot_timing, table=table, beside_paper=beside),
     )
     title, shown = "Table 2: training and test times", show_table(table, beside)

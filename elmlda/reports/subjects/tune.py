@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,9 +13,6 @@ from elmlda.reports import plots
 from elmlda.reports.model import Column, Drawing, Section, Table, make_table
 from elmlda.reports.rates import METHOD_NAMES
 from elmlda.reports.records import RunRecords
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZE = "Norm (uniform: range)"
 COLUMNS = [
@@ -52,14 +48,11 @@ def tabulate_tune(records: Sequence[TuneRecord]) -> pd.DataFrame:
     rows: dict[tuple[float, float], dict[str, float]] = {}
     for method in METHODS:
         for tried in summarise_settings(records, method):
-            size, ridge = tried.weight_size, tried.ridge
-            row = {"weight_size": size, "ridge": ridge, "repeats": tried.repeats}
-            rates = {f"{method}_{name}": getattr(tried, name) for name in _RATES}
-            rows[size, ridge] = {**row, **rows.get((size, ridge), {}), **rates}
+            setting = {"weight_size": tried.weight_size, "ridge": tried.ridge, "repeats": tried.repeats}
+            row = rows.setdefault((tried.weight_size, tried.ridge), setting)
+            row[f"{method}_error_percent"] = tried.error_percent
+            row[f"{method}_standard_error"] = tried.standard_error
     return pd.DataFrame([rows[key] for key in sorted(rows)])
-
-
-_RATES = ("error_percent", "standard_error")
 
 
 def tabulate_choices(records: Sequence[TuneRecord], input_weights: str) -> pd.DataFrame:
@@ -128,7 +121,9 @@ def make_sections(run: RunRecords, table: pd.DataFrame) -> Iterator[Section]:
     yield Section("tune", title, figures=[figure], tables=[shown], note=RULE)
 
 
-def plot_tune(figure: Figure, table: pd.DataFrame, choices: pd.DataFrame, input_weights: str) -> None:
+def plot_tune(
+    figure: plots.Figure, table: pd.DataFrame, choices: pd.DataFrame, input_weights: str
+) -> None:
     """Error rate of held-out samples over the ridge, a panel for each method."""
     figure.set_size_inches(6.8, 3.6)
     ridges = sorted({float(ridge) for ridge in table["ridge"] if ridge > 0})
@@ -136,10 +131,8 @@ def plot_tune(figure: Figure, table: pd.DataFrame, choices: pd.DataFrame, input_
     panels = figure.subplots(1, len(METHODS), sharey=True)
     for axes, (_, choice) in zip(panels, choices.iterrows(), strict=True):
         for i, (size, rows) in enumerate(table.groupby("weight_size")):
-            label, rates = (
-                f"{name_size(input_weights)} {size:g}",
-                rows[f"{choice['method']}_error_percent"],
-            )
+            rates = rows[f"{choice['method']}_error_percent"]
+            label = f"{name_size(input_weights)} {size:g}"
             axes.plot(rows["ridge"], rates, ms=3, label=label, **plots.style(i))
         ring = {"ls": "", "marker": "o", "ms": 10, "mfc": "none", "color": plots.ink()}
         axes.plot(choice["ridge"], choice["error_percent"], **ring)
