@@ -86,24 +86,21 @@ def choose_fanout(tables: Mapping[str, pd.DataFrame]) -> float:
 
 def describe_findings(rows: pd.DataFrame, fanout: float) -> list[str]:
     """Where LDA-ELM helps, where it does not, and why, in sentences that follow from the numbers."""
+    is_sure = rows["p_holm"] < ALPHA
+    gains, losses = rows[is_sure & (rows["difference"] > 0)], rows[is_sure & (rows["difference"] < 0)]
     sentences = []
     for rule, words in (("none", "Without a ridge"), ("gcv", "With the ridge chosen by GCV")):
-        some = rows[rows["rule"] == rule]
-        if some.empty:
-            continue
-        sure = some[some["p_holm"] < ALPHA]
-        better, worse = sure[sure["difference"] > 0], sure[sure["difference"] < 0]
-        sentences.append(
-            f"{words}, at fan-out {fanout:g}, LDA-ELM has fewer errors than PI-ELM on "
-            f"{(some['difference'] > 0).sum()} of {len(some)} data sets: beyond chance "
-            f"(p < {ALPHA} after Holm's correction) on {_list(better)}; PI-ELM on {_list(worse)}."
-        )
-    sure = rows[rows["p_holm"] < ALPHA]
-    for name, group in sure[sure["difference"] > 0].groupby("dataset", sort=False):
-        sentences.append(_explain_gain(str(name), group.sort_values("difference").iloc[-1]))
-    for name, group in sure[sure["difference"] < 0].groupby("dataset", sort=False):
-        sentences.append(_explain_loss(str(name), group.sort_values("difference").iloc[0]))
-    alike = rows[~rows["dataset"].isin(sure["dataset"])]
+        some, better, worse = (each[each["rule"] == rule] for each in (rows, gains, losses))
+        if not some.empty:
+            sentences.append(
+                f"{words}, at fan-out {fanout:g}, LDA-ELM has fewer errors than PI-ELM on "
+                f"{(some['difference'] > 0).sum()} of {len(some)} data sets: beyond chance "
+                f"(p < {ALPHA} after Holm's correction) on {_list(better)}; PI-ELM on {_list(worse)}."
+            )
+    for some, last, explain in ((gains, -1, _explain_gain), (losses, 0, _explain_loss)):
+        for name, group in some.groupby("dataset", sort=False):
+            sentences.append(explain(str(name), group.sort_values("difference").iloc[last]))
+    alike = rows[~rows["dataset"].isin(rows.loc[is_sure, "dataset"])]
     if not alike.empty:
         names = ", ".join(dict.fromkeys(alike["dataset"]))
         sentences.append(
@@ -148,11 +145,8 @@ def _explain_loss(name: str, row: Any) -> str:
 
 
 def _list(rows: pd.DataFrame) -> str:
-    if rows.empty:
-        return "none"
-    return ", ".join(
-        f"{row['dataset']} ({row['difference']:+.2f} points)" for _, row in rows.iterrows()
-    )
+    sets = zip(rows["dataset"], rows["difference"], strict=True)
+    return ", ".join(f"{name} ({difference:+.2f} points)" for name, difference in sets) or "none"
 
 
 def tabulate_summary(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -180,26 +174,19 @@ def tabulate_ranks(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     values = list(dict.fromkeys(name for name, _ in columns))
     wide = tabulate_summary(tables).pivot(index=["fanout", "dataset"], columns="rule", values=values)
     wide = wide.reindex(columns=pd.MultiIndex.from_tuples(columns)).dropna()
+    n_sets, n = len(tables), len(CONTESTANTS)
+    quantile = stats.studentized_range.ppf(1 - ALPHA, n, np.inf) / np.sqrt(2)
     rows = []
     for fanout, errors in wide.groupby(level="fanout"):
-        n_sets, n_contestants = errors.shape
-        if n_sets < len(tables):
+        if len(errors) < n_sets:
             continue
-        ranks = errors.rank(axis=1)
+        ranks, row = errors.rank(axis=1), {"fanout": fanout, "sets": n_sets}
+        row |= dict(zip(CONTESTANTS.values(), ranks.mean(), strict=True))
         can_differ = n_sets >= 3 and np.ptp(ranks, axis=1).any()
-        quantile = stats.studentized_range.ppf(1 - ALPHA, n_contestants, np.inf) / np.sqrt(2)
-        rows.append(
-            {
-                "fanout": fanout,
-                "sets": n_sets,
-                **dict(zip(CONTESTANTS.values(), ranks.mean(), strict=True)),
-                "friedman_p": stats.friedmanchisquare(*errors.to_numpy().T).pvalue
-                if can_differ
-                else np.nan,
-                "critical_difference": quantile
-                * np.sqrt(n_contestants * (n_contestants + 1) / (6 * n_sets)),
-            }
+        row["friedman_p"] = (
+            stats.friedmanchisquare(*errors.to_numpy().T).pvalue if can_differ else np.nan
         )
+        rows.append({**row, "critical_difference": quantile * np.sqrt(n * (n + 1) / (6 * n_sets))})
     return pd.DataFrame(rows, columns=[column.field for column in RANK_COLUMNS])
 
 

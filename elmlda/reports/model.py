@@ -1,4 +1,4 @@
-"""The report model: every report is a `Report`, the only thing that `render` and `write` know."""
+"""The report model: every report is a `Report`, the only thing that `elmlda.reports.write` knows."""
 
 from __future__ import annotations
 

@@ -89,8 +89,8 @@ def read_study(folder: Path) -> Study:
     studied = run.planned("shaped")["input_weights"]
     if lacking := [kind for kind in studied if kind not in tuned]:
         raise ElmldaError(
-            f"{folder / TUNE_FOLDER}: no records of {', '.join(lacking)} input weights, so nobody "
-            "knows what was chosen for them.",
+            f"{folder / TUNE_FOLDER}: no records of {', '.join(lacking)} input weights, so "
+            "what was chosen for them is not known.",
             "Restore them, or run elmlda shaped with the same {out} again.",
             out=folder,
         )

@@ -58,11 +58,8 @@ def gather_evidence(
     sizes = pivot_percents(means, "errors", "size").reindex(columns=ALL_SIZES)
     alone = tables[LDA][paper.LARGEST_FANOUT]
     together = [
-        (
-            100 * pair.errors / pair.n_test,
-            (alone.get(pair.first, NAN) + alone.get(pair.second, NAN)) / 2,
-        )
-        for pair in sorted(pairs, key=lambda pair: pair.pair)
+        (100 * one.errors / one.n_test, (alone.get(one.first, NAN) + alone.get(one.second, NAN)) / 2)
+        for one in sorted(pairs, key=lambda one: one.pair)
     ]
     rates = np.stack([table.to_numpy(float) for table in tables], axis=-1)
     return Evidence(rates, np.array(together, float).reshape(-1, 2), sizes.to_numpy(float), overheads)

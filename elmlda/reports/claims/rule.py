@@ -2,22 +2,11 @@
 
 A claim says where a number lies: above 0, say, or within 2 % of what is printed. The records give that
 number with a 95 % interval over repeats, and z, its distance from the paper's in standard errors of the
-difference: our sampling, the paper's (its repeats are taken to vary like ours) and the rounding of what
-it prints.
-
-- *reproduced*: the whole interval lies where the claim says;
-- *not reproduced*: the whole interval lies elsewhere, and chance is ruled out on both sides by
-  |z| > 1.96;
-- *inconclusive*: anything else. Until there are as many repeats as were fixed in advance, the word is
-  *not decided yet*, and every verdict is interim.
+difference. `RULE` in `elmlda.reports.claims.words` says how a verdict follows; reports print it.
 
 Where the paper prints no number that ours can be compared with (such as a time on another computer),
 there is no z. Chance is ruled out all the same: the border of the claim, the nearest that the paper can
 have had, stands in for the printed number.
-
-A claim about several numbers, such as every fan-out, is reproduced if each of them is. It is not
-reproduced if one of them fails at a level widened for their number (Bonferroni: 95 % for all together),
-by interval and z alike.
 """
 
 from __future__ import annotations
@@ -228,11 +217,12 @@ def decide(statement: Statement) -> Claim:
     if not checks:
         return Claim(**vars(statement), because=statement.remark)
     known = {key: check for key, check in checks.items() if check.sample.repeats}
+    fewest = min((check.sample.repeats for check in known.values()), default=0)
     together = 1 - (1 - LEVEL) / len(checks)
     failing = [key for key in known if known[key].judge(together) == Verdict.NOT_REPRODUCED]
     shown = min(failing or known or checks, key=lambda key: checks[key].closeness)
-    verdict, because = _judge(statement, known, failing, shown)
-    interim = len(known) < len(checks) or _fewest_repeats(known) < statement.full
+    verdict, because = _judge(statement, known, failing, shown, fewest)
+    interim = len(known) < len(checks) or fewest < statement.full
     if verdict == Verdict.INCONCLUSIVE and interim:
         verdict = Verdict.OPEN
     check = checks[shown]
@@ -249,14 +239,13 @@ def decide(statement: Statement) -> Claim:
 
 
 def _judge(
-    statement: Statement, known: Mapping[Any, Check], failing: Sequence[Any], shown: Any
+    statement: Statement, known: Mapping[Any, Check], failing: Sequence[Any], shown: Any, fewest: int
 ) -> tuple[Verdict, str]:
     """The verdict on all numbers together, and why; inconclusive if it is not decided yet."""
     if not known:
         return Verdict.INCONCLUSIVE, "not run yet"
     missing = [key for key in statement.checks if key not in known]
     undecided = [key for key in known if known[key].judge() != Verdict.REPRODUCED]
-    fewest = _fewest_repeats(known)
     if failing:
         verdict, because = Verdict.NOT_REPRODUCED, f"fails at {statement.name(failing)}"
     elif missing:
@@ -269,10 +258,6 @@ def _judge(
     else:
         verdict, because = Verdict.REPRODUCED, f"the closest is {statement.name([shown])}"
     return verdict, because if len(statement.checks) > 1 else _explain(known[shown], verdict)
-
-
-def _fewest_repeats(checks: Mapping[Any, Check]) -> int:
-    return min((check.sample.repeats for check in checks.values()), default=0)
 
 
 def _explain(check: Check, verdict: Verdict) -> str:
