@@ -511,8 +511,8 @@ def test_a_studys_report_leaves_out_what_is_no_longer_chosen(whole_study, tmp_pa
 def test_a_study_without_what_it_chose_by_is_refused(whole_study, refusal, tmp_path):
     shutil.rmtree(tmp_path / "results/shaped/tune/constrained")
     assert refusal("report", "results/shaped") == (
-        "results/shaped/tune: no records of constrained input weights, so nobody knows what was chosen "
-        "for them. Restore them, or run elmlda shaped with the same --out results/shaped again."
+        "results/shaped/tune: no records of constrained input weights, so what was chosen for them is "
+        "not known. Restore them, or run elmlda shaped with the same --out results/shaped again."
     )
 
 
