@@ -7,9 +7,9 @@ from itertools import groupby
 
 from elmlda.errors import ElmldaError
 
-LARGEST = 10_000_000
+LARGEST_COUNT = 10_000_000
 MOST = 10_000
-_PART = re.compile(r"(\d{1,12})(?:-(\d{1,12})(?::(\d{1,12}))?)?", re.ASCII)
+_PART = re.compile(r"(\d{1,999})(?:-(\d{1,999})(?::(\d{1,999}))?)?", re.ASCII)
 
 
 def parse_ranges(text: str) -> tuple[int, ...]:
@@ -42,10 +42,11 @@ def _parse_part(part: str, text: str) -> range:
     first = int(match[1])
     last = int(match[2] or first)
     step = int(match[3] or 1)
-    if not 1 <= first <= last <= LARGEST or step < 1:
+    if not 1 <= first <= last <= LARGEST_COUNT or step < 1:
         raise ElmldaError(
-            f"{text[:80]!r}: '{part}' is not an ascending range of numbers from 1 to {LARGEST:,}."
+            f"{text[:80]!r}: {part[:80]!r} is not an ascending range of numbers from 1 to "
+            f"{LARGEST_COUNT:,}."
         )
     if (last - first) // step >= MOST:
-        raise ElmldaError(f"{text[:80]!r}: '{part}' has more than {MOST:,} numbers.")
+        raise ElmldaError(f"{text[:80]!r}: {part[:80]!r} has more than {MOST:,} numbers.")
     return range(first, last + 1, step)

@@ -21,7 +21,7 @@ RULES = ("none", "gcv")
 """How `compare` chooses the ridge: none as in the paper, or gcv, which `elmlda.core.ridge` explains."""
 REPORT_FORMATS = ("csv", "figures", "md", "html")
 DEFAULT_CHUNK = 4000
-LARGEST = 1e300
+LARGEST_NUMBER = 1e300
 """Of a weight range: its double must be a float64 too."""
 PRIORS_TOLERANCE = 1e-6
 """How far from one the sum of priors may be, as they are written with a few digits."""
@@ -188,7 +188,7 @@ def _one_of(what: str, found: str, expected: tuple[str, ...]) -> None:
 
 
 def _positive(what: str, found: float) -> None:
-    if not 0 < found <= LARGEST:
+    if not 0 < found <= LARGEST_NUMBER:
         raise ElmldaValueError(
-            f"{what} is {found}: expected a number above zero and up to {LARGEST:g}."
+            f"{what} is {found}: expected a number above zero and up to {LARGEST_NUMBER:g}."
         )

@@ -10,6 +10,7 @@ import click
 
 from elmlda.cli.values import Value
 from elmlda.errors import ElmldaError
+from elmlda.settings import LARGEST_NUMBER
 
 PACKAGE = Path(__file__).parents[1]
 FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.parent / "configs"
@@ -19,8 +20,6 @@ NAMED = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 
 Options: TypeAlias = dict[str, click.Parameter]
 """By name."""
-LONGEST_BITS = 10_000
-"""Of a whole number; Python writes only so many as text."""
 
 
 def read_config(ctx: click.Context, _param: click.Parameter, given: Path | None) -> None:
@@ -85,6 +84,9 @@ def _check_values(path: Path, where: str, found: dict[str, Any], *commands: Opti
 
 def _expected_instead(param: click.Parameter, value: Any) -> str | None:
     """What an option takes, None if that is what it has been given."""
+    numbers = value if isinstance(value, list) else [value]
+    if not all(abs(n) <= LARGEST_NUMBER for n in numbers if isinstance(n, int | float)):
+        return f"numbers up to {LARGEST_NUMBER:g}"
     is_list = isinstance(value, list) and bool(value) and all(map(_is_scalar, value))
     if getattr(param, "is_flag", False):
         expected, fits = "true or false", isinstance(value, bool)
@@ -98,8 +100,6 @@ def _expected_instead(param: click.Parameter, value: Any) -> str | None:
 
 
 def _is_scalar(value: Any) -> bool:
-    if isinstance(value, int) and value.bit_length() > LONGEST_BITS:
-        return False
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from elmlda.errors import ElmldaError
-from elmlda.ranges import LARGEST, parse_ranges
-from elmlda.settings import LARGEST as LARGEST_NUMBER
+from elmlda.ranges import LARGEST_COUNT, parse_ranges
+from elmlda.settings import LARGEST_NUMBER
 
-COUNT = click.IntRange(1, LARGEST)
+COUNT = click.IntRange(1, LARGEST_COUNT)
 
 
 class Value(click.ParamType):  # type: ignore[type-arg,unused-ignore]

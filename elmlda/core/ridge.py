@@ -37,7 +37,7 @@ SMALLEST = 1e-6
 """The smallest ridge, relative to the largest square sum of a hidden unit. Targets that can be fitted
 exactly need none for GCV, but LDA's covariance does."""
 STEPS_PER_DECADE = 4
-LARGEST = 1e290
+LARGEST_SQUARE_SUM = 1e290
 """Of a hidden unit's square sum: results computed from it must not overflow float64."""
 
 
@@ -55,9 +55,9 @@ class Spectrum:
     def of(cls, statistics: Statistics) -> Self:
         """Decompose the Gram matrix, in float64; refuse one whose square sums leave the range."""
         require_finite_gram(statistics.gram)
-        if _largest_square_sum(statistics) > LARGEST:
+        if _largest_square_sum(statistics) > LARGEST_SQUARE_SUM:
             raise ElmldaValueError(
-                f"hidden outputs have square sums above {LARGEST:g}, which no ridge fits.",
+                f"hidden outputs have square sums above {LARGEST_SQUARE_SUM:g}, which no ridge fits.",
                 "Use a smaller {weight_range} or smaller inputs.",
                 weight_range=None,
             )

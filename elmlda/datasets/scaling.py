@@ -14,7 +14,7 @@ from elmlda.text import quote_name
 
 ELEMENTS_AT_A_TIME = 1 << 19
 """Bounds the float64 copy of what is being scaled."""
-LARGEST = 1e30
+LARGEST_DEVIATION = 1e30
 """A scaled input beyond this would leave float32 on its way through the hidden layer."""
 
 
@@ -67,13 +67,13 @@ def standardise(
         *done, scaling.offsets[columns], scaling.factors[columns] = _standardise_columns(
             train[:, columns], test[:, columns]
         )
-        bad = np.flatnonzero(~(np.abs(done[1]) < LARGEST).all(axis=0))
+        bad = np.flatnonzero(~(np.abs(done[1]) < LARGEST_DEVIATION).all(axis=0))
         if bad.size:
             column = start + int(bad[0])
             name = quote_name(names[column]) if names else f"{column + 1}"
             raise ElmldaError(
-                f"{where}: column {name} has test values that are more than {LARGEST:g} standard "
-                "deviations from the training values."
+                f"{where}: column {name} has test values that are more than {LARGEST_DEVIATION:g} "
+                "standard deviations from the training values."
             )
         for out, values in zip(scaled, done, strict=True):
             out[:, columns] = values

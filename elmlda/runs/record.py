@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from elmlda import settings
 
-LARGEST = 10**12
-LARGEST_SETTING = dict.fromkeys(("ridge", "weight_size"), settings.LARGEST)
+LARGEST_VALUE = 10**12
+LARGEST_SETTING = dict.fromkeys(("ridge", "weight_size"), settings.LARGEST_NUMBER)
 """Settings that users choose, or GCV where weights are large, may be any number that works."""
 
 
@@ -46,7 +46,7 @@ class Record:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, expected {' or '.join(known)}")
 
     def _require_plausible(self, name: str, value: float) -> None:
-        limit = self.AT_MOST.get(name, LARGEST_SETTING.get(name, LARGEST))
+        limit = self.AT_MOST.get(name, LARGEST_SETTING.get(name, LARGEST_VALUE))
         largest = getattr(self, limit) if isinstance(limit, str) else limit
         if not (math.isfinite(value) and 0 <= value <= largest) or (
             name in self.POSITIVE and value == 0

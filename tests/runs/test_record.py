@@ -7,7 +7,7 @@ import pytest
 
 from elmlda.experiments.compare import CompareRecord
 from elmlda.experiments.ensemble import MistakeRecord
-from elmlda.runs.record import LARGEST, Record
+from elmlda.runs.record import LARGEST_VALUE, Record
 
 COMPARED = CompareRecord(
     0, 0, 2.0, 8, "none", 0.0, 3, 2, 1, 100, 50, "double", "1 2", "1 0", "20 30"
@@ -28,7 +28,7 @@ class Row(Record):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"n": LARGEST}, {"share": 0.0}, {"share": 1.0}, {"kind": "two"}, {"part": 1}]
+    "changes", [{}, {"n": LARGEST_VALUE}, {"share": 0.0}, {"share": 1.0}, {"kind": "two"}, {"part": 1}]
 )
 def test_what_can_be(changes):
     replace(Row(), **changes)
@@ -43,7 +43,7 @@ def test_a_key_is_made_of_fields():
     [
         ({"n": 0}, "n is 0, expected more than 0 to 1,000,000,000,000"),
         ({"n": -1}, "n is -1, expected more than 0"),
-        ({"n": LARGEST + 1}, "n is 1000000000001"),
+        ({"n": LARGEST_VALUE + 1}, "n is 1000000000001"),
         ({"share": 1.1}, "share is 1.1, expected 0 to 1.0"),
         ({"share": -0.1}, "share is -0.1"),
         ({"share": float("nan")}, "share is nan"),

@@ -36,7 +36,7 @@ from elmlda.experiments.sweep import SweepRecord
 from elmlda.experiments.timing import TimingRecord
 from elmlda.networks.model import Model, Recipe, fit_network
 from elmlda.networks.model_file import read_model, write_model
-from elmlda.ranges import LARGEST, MOST, parse_ranges
+from elmlda.ranges import LARGEST_COUNT, MOST, parse_ranges
 from elmlda.runs.manifest import Entry, read_manifest
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
 from elmlda.runs.records import RecordFile
@@ -264,7 +264,7 @@ def _check_ranges(content, folder):
     numbers = read_or_refuse(parse_ranges, text)
     if numbers is not None:
         assert numbers == tuple(sorted(set(numbers)))
-        assert 1 <= numbers[0] <= numbers[-1] <= LARGEST
+        assert 1 <= numbers[0] <= numbers[-1] <= LARGEST_COUNT
         assert len(numbers) <= MOST
         spans = [part.strip().split(":")[0].split("-") for part in text.split(",")]
         assert numbers[0] == min(int(span[0]) for span in spans)
