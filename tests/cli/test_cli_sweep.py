@@ -272,8 +272,8 @@ def test_the_table_is_of_the_records(invoke, small, tmp_path):
     line = next(line for line in result.stdout.splitlines() if line.startswith("      2 "))
     mine = [r for r in rows(tmp_path / "run") if r["fanout"] == "2"]
     pi, lda = (sum(int(r[f"{m}_errors"]) for r in mine) / 3 / 2 for m in ("pi", "lda"))
-    assert re.fullmatch(
-        rf" +2 +3 +{pi:.2f} ± *[\d.]+ +{lda:.2f} ± *[\d.]+ +{100 * (pi - lda) / pi:.1f}", line
+    assert re.match(
+        rf" +2 +3 +{pi:.2f} ± *[\d.]+ +{lda:.2f} ± *[\d.]+ +{100 * (pi - lda) / pi:.1f} ±", line
     )
 
 
@@ -285,7 +285,8 @@ def test_mnist_is_shown_beside_the_paper(invoke):
     assert "nan" not in result.stdout.lower()
     without, with_paper = [line for line in result.stdout.splitlines() if re.match(r" *\d", line)]
     papers = [f"{paper.PI_ERROR_PERCENT[1]:.2f}", f"{paper.LDA_ERROR_PERCENT[1]:.2f}", "4.9"]
-    assert with_paper.split()[-3:] == papers
+    _, _, _, _, pi, _, lda, _, improvement, *_ = with_paper.split()
+    assert [pi, lda, improvement] == papers
     assert len(without.split()) == len(with_paper.split()) - 3
 
 
