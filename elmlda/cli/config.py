@@ -39,10 +39,10 @@ def read_config(ctx: click.Context, _param: click.Parameter, given: Path | None)
     for name, section in sections.items():
         _check_values(path, f" in [{name}]", section, commands[name])
     own = str(ctx.info_name)
+    shared = {key: value for key, value in top.items() if _option(key) in commands[own]}
+    _check_values(path, f" for {own}", shared, commands[own])
     ctx.default_map = {
-        _option(key): _as_words(value)
-        for key, value in {**top, **sections.get(own, {})}.items()
-        if _option(key) in commands[own]
+        _option(key): _as_words(value) for key, value in {**shared, **sections.get(own, {})}.items()
     }
 
 

@@ -223,6 +223,15 @@ def test_a_truth_value_or_list_for_something_else(refuse, config, key, value):
     assert message.startswith(f"mine.toml: {key} in [sweep] is ")
 
 
+def test_a_list_at_the_top_for_a_command_that_takes_one_value(invoke, tmp_path):
+    (tmp_path / "mine.toml").write_text("fanout = [1, 2]\ndataset = 'iris'\nridge = 0.1\n")
+    assert invoke("sweep", "--config", "mine.toml", "--dry-run").exit_code == 0
+    result = invoke("ensemble", "--config", "mine.toml", "--dry-run")
+    assert result.exit_code == 1
+    expected = "mine.toml: fanout for ensemble is [1, 2]: expected a single value."
+    assert expected in result.stderr
+
+
 @pytest.mark.parametrize("name", ["paper", "quick"])
 def test_the_configurations_that_come_with_the_package(
     invoke, pytestconfig, tmp_path, monkeypatch, name
