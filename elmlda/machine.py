@@ -47,7 +47,13 @@ def share_cores(n_processes: int) -> int:
 
 
 def require_limits() -> None:
-    """Refuse limits under which importing the libraries would fail, or OpenBLAS retry forever."""
+    """Refuse what importing the libraries would fail in, or OpenBLAS retry forever in."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise ElmldaError(
+            f"the working folder cannot be used: {error.strerror}. Go to another."
+        ) from error
     n_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if n_files < FILES_NEEDED:
         raise ElmldaError(

@@ -56,7 +56,7 @@ def gather_evidence(
     tables = [table.reindex(columns=ALL_FANOUTS) for table in pivot_by_repeat(sweep).values()]
     means = [record for record in ensemble if record.combine == "mean"]
     sizes = pivot_percents(means, "errors", "size").reindex(columns=ALL_SIZES)
-    alone = tables[LDA][paper.LARGEST_FANOUT]
+    alone = tables[LDA][paper.LARGEST_FANOUT].to_dict()
     together = [
         (100 * one.errors / one.n_test, (alone.get(one.first, NAN) + alone.get(one.second, NAN)) / 2)
         for one in sorted(pairs, key=lambda one: one.pair)
