@@ -14,8 +14,8 @@ from elmlda.cli.options import field_options, out_option
 from elmlda.cli.tables import format_table
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError
+from elmlda.experiments.command_options import BenchOptions
 from elmlda.experiments.options import Share
-from elmlda.experiments.own_options import BenchOptions
 
 if TYPE_CHECKING:
     from elmlda.bench.race import RacePlan

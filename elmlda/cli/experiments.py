@@ -9,11 +9,11 @@ import click
 from elmlda.cli.command import Command
 from elmlda.cli.conduct import conduct
 from elmlda.cli.options import field_options, run_options
-from elmlda.experiments import own_options as own
+from elmlda.experiments import command_options
 
 
 @click.command(cls=Command)
-@field_options(own.SweepOptions)
+@field_options(command_options.SweepOptions)
 @run_options()
 def sweep(**options: Any) -> None:
     """Train PI-ELM and LDA-ELM on the same random input weights and count test errors (Table 1).
@@ -28,7 +28,7 @@ def sweep(**options: Any) -> None:
 
 
 @click.command(cls=Command)
-@field_options(own.EnsembleOptions)
+@field_options(command_options.EnsembleOptions)
 @run_options()
 def ensemble(**options: Any) -> None:
     """Combine LDA-ELM networks by their posterior probabilities and count test errors (Figure 2).
@@ -44,7 +44,7 @@ def ensemble(**options: Any) -> None:
 
 
 @click.command(cls=Command)
-@field_options(own.CalibrationOptions)
+@field_options(command_options.CalibrationOptions)
 @run_options()
 def calibration(**options: Any) -> None:
     """Compare LDA-ELM's posterior probabilities with how often they are right on the test samples.
@@ -61,7 +61,7 @@ def calibration(**options: Any) -> None:
 
 
 @click.command(cls=Command)
-@field_options(own.TimingOptions)
+@field_options(command_options.TimingOptions)
 @run_options("threads", "chunk")
 def timing(**options: Any) -> None:
     """Time training and testing of PI-ELM, of LDA-ELM, and of both from one pass (Table 2).
@@ -79,7 +79,7 @@ def timing(**options: Any) -> None:
 
 
 @click.command(cls=Command)
-@field_options(own.TuneOptions)
+@field_options(command_options.TuneOptions)
 @run_options()
 def tune(**options: Any) -> None:
     """Choose the ridge and the size of the input weights without the test samples.

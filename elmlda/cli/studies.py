@@ -9,11 +9,11 @@ import click
 from elmlda.cli.command import Command
 from elmlda.cli.conduct import conduct
 from elmlda.cli.options import field_options, study_options
-from elmlda.experiments import own_options as own
+from elmlda.experiments import command_options
 
 
 @click.command(cls=Command)
-@field_options(own.CompareOptions)
+@field_options(command_options.CompareOptions)
 @study_options("results/compare", "set")
 def compare(**options: Any) -> None:
     """Compare PI-ELM with LDA-ELM on the same weights and splits of several data sets.
@@ -29,7 +29,7 @@ def compare(**options: Any) -> None:
 
 
 @click.command(cls=Command)
-@field_options(own.ShapedOptions)
+@field_options(command_options.ShapedOptions)
 @study_options("results/shaped", "kind")
 def shaped(**options: Any) -> None:
     """Compare PI-ELM and LDA-ELM on four kinds of input weights, each at its own best setting.
@@ -45,7 +45,7 @@ def shaped(**options: Any) -> None:
 
 
 @click.command(cls=Command)
-@field_options(own.ChoicesOptions)
+@field_options(command_options.ChoicesOptions)
 @study_options("results/choices", "combination")
 def choices(**options: Any) -> None:
     """Sweep every combination of activation and input scale, which the paper does not state.

@@ -14,8 +14,8 @@ from elmlda.cli.conduct import build, open_counter
 from elmlda.cli.options import config_option, field_options, out_option, quiet_option
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError
+from elmlda.experiments.command_options import TrainOptions
 from elmlda.experiments.options import OUTPUT, Share
-from elmlda.experiments.own_options import TrainOptions
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset

@@ -19,10 +19,10 @@ from elmlda.core.calibration import (
     measure_reliability,
 )
 from elmlda.core.evaluate import Combination
+from elmlda.experiments.command_options import CalibrationOptions
 from elmlda.experiments.experiment import Experiment
 from elmlda.experiments.groups import GroupPlan, Network, require_kept, require_listable
 from elmlda.experiments.options import read_numbers
-from elmlda.experiments.own_options import CalibrationOptions
 from elmlda.experiments.plan import Records
 from elmlda.runs.record import Record
 from elmlda.settings import NetworkJob

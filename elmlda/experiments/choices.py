@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmlda.errors import ElmldaError
+from elmlda.experiments.command_options import ChoicesOptions
 from elmlda.experiments.experiment import Plans, Study
 from elmlda.experiments.options import Share, select
-from elmlda.experiments.own_options import ChoicesOptions
 from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.tune import read_values
 

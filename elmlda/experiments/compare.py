@@ -20,9 +20,9 @@ from elmlda.datasets import Dataset, Table, draw_stratified_folds, require_two_o
 from elmlda.datasets.dataset import STANDARDISED
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import execute
+from elmlda.experiments.command_options import CompareOneOptions, CompareOptions
 from elmlda.experiments.experiment import Experiment, Plans, Study
 from elmlda.experiments.options import Share, select
-from elmlda.experiments.own_options import CompareOneOptions, CompareOptions
 from elmlda.experiments.plan import Plan, Step, Work, note_double
 from elmlda.networks.cost import Problem, predict_peak_bytes, predict_ridge_bytes
 from elmlda.networks.jobs import job_generator, load_job_source

@@ -12,9 +12,9 @@ import numpy as np
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
+from elmlda.experiments.command_options import EnsembleOptions
 from elmlda.experiments.experiment import Experiment
 from elmlda.experiments.groups import GroupPlan, Network, require_kept, require_listable
-from elmlda.experiments.own_options import EnsembleOptions
 from elmlda.experiments.plan import Records, Step, Work
 from elmlda.networks.steps import resolve_priors
 from elmlda.runs.record import Record

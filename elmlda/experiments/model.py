@@ -10,8 +10,8 @@ import numpy as np
 
 from elmlda.datasets import Dataset
 from elmlda.execute.local import Local, execute
+from elmlda.experiments.command_options import TrainOptions
 from elmlda.experiments.options import Share, read_sizes, select
-from elmlda.experiments.own_options import TrainOptions
 from elmlda.experiments.plan import require_possible
 from elmlda.experiments.progress import Progress
 from elmlda.networks.cost import (

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from elmlda.experiments.command_options import ShapedOptions
 from elmlda.experiments.experiment import AnyPlan, Plans, Study
 from elmlda.experiments.options import Share, select
-from elmlda.experiments.own_options import ShapedOptions
 from elmlda.experiments.selection import METHODS, choose, widen
 from elmlda.experiments.shaped_networks import Setting, ShapedNetworks
 from elmlda.experiments.tune import Tune, TuneRecord, read_values, size_setting

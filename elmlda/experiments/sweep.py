@@ -13,8 +13,8 @@ from elmlda.core.solve import RankWarning, SingularCovarianceError
 from elmlda.core.statistics import Statistics
 from elmlda.errors import ElmldaError
 from elmlda.execute.local import Backend, SharedJob, Workers, execute
+from elmlda.experiments.command_options import SweepOptions
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.own_options import SweepOptions
 from elmlda.experiments.plan import (
     NetworkPlan,
     NetworkPosteriors,

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from elmlda.execute.local import execute
+from elmlda.experiments.command_options import TimingOptions
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.own_options import TimingOptions
 from elmlda.experiments.plan import NetworkPlan, Step, Work, note_double
 from elmlda.machine import describe_machine
 from elmlda.networks.jobs import run_job

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 from elmlda.core.factor import smallest_sure_ridge
 from elmlda.datasets import Dataset, Table
 from elmlda.execute.local import execute
+from elmlda.experiments.command_options import TuneOptions
 from elmlda.experiments.experiment import Experiment
 from elmlda.experiments.options import select
-from elmlda.experiments.own_options import TuneOptions
 from elmlda.experiments.plan import AnyExperiment, Plan, Step, Work, note_double, require_possible
 from elmlda.experiments.selection import as_recorded
 from elmlda.networks.cost import Problem

@@ -21,7 +21,7 @@ from elmlda.experiments.timing import TimingRecord
 from elmlda.experiments.tune import TuneRecord
 from elmlda.runs.manifest import read_manifest
 from elmlda.runs.records import open_records
-from elmlda.text import printable
+from elmlda.text import LONGEST_NAME, printable
 
 RECORD_TYPES: tuple[type[Any], ...] = (
     SweepRecord, EnsembleRecord, MistakeRecord, PairRecord, TimingRecord, CompareRecord, TuneRecord,
@@ -30,7 +30,6 @@ RECORD_TYPES: tuple[type[Any], ...] = (
 """In the order of the fields of `RunRecords`."""
 INDEPENDENT = "independent"
 """Folder inside a run's: the same sweep in the independent design."""
-LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ COLUMNS = [
         extra=True,
     ),
 ]  # fmt: skip
-LONGEST_NAME = 200
+LONGEST_MACHINE = 200
 NOTE = (
     "LDA-ELM is trained as the paper writes it: its own covariance (Eq. 12), factorisation, solution "
     "(Eq. 16) and posteriors (Eq. 14). LDA extra: what LDA-ELM does and PI-ELM does not, timed inside "
@@ -144,7 +144,7 @@ def name_timed_machine(run: RunRecords) -> str:
     using = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
     cpus = planned.get("cpus") or [machine.get("cpu", "") for machine in machines]
     if "cpus" in planned or len(cpus) == 1:
-        return f"Timed on {printable(' and '.join(cpus), LONGEST_NAME)}{using}."
+        return f"Timed on {printable(' and '.join(cpus), LONGEST_MACHINE)}{using}."
     return f"Timed on one of the machines that are listed below{using}."
 
 
