@@ -109,8 +109,8 @@ def describe_start(outlook: Outlook) -> str:
     plan = outlook.plan
     if not outlook.missing:
         n, n_wanted = outlook.n_recorded, outlook.n_wanted
-        found = f"all {n:,} records are there" if n == n_wanted else f"{n:,} of {n_wanted:,} records"
-        return f"{plan.folder}: {found}, no network to train."
+        found = f"all {n:,}" if n == n_wanted else f"{n:,} of {n_wanted:,}"
+        return f"{plan.folder}: {found} records are there, no network to train."
     networks = "1 network" if outlook.n_networks == 1 else f"{outlook.n_networks:,} networks"
     each, without = (" for each worker", " without the cluster") if plan.share.cluster else ("", "")
     start = (

@@ -61,7 +61,8 @@ class Column:
             return Cell(value, value, note, tone)
         if math.isnan(value):
             return Cell("", "", note, tone)
-        return Cell(self._write(value) + self._interval(row), float(value), note, tone)
+        rounded = float(f"{value:.6g}")  # as in CSV: machines differ in the last digits
+        return Cell(self._write(value) + self._interval(row), rounded, note, tone)
 
     def _interval(self, row: Mapping[Any, Any]) -> str:
         if self.half and not math.isnan(row[self.half]):

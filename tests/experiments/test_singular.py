@@ -66,7 +66,7 @@ def test_what_is_known_to_be_singular_is_not_trained_again(sweep, tmp_path, monk
     monkeypatch.setattr("elmlda.experiments.sweep.run_job", None)
     again = sweep()
     assert again.exit_code == 1
-    assert "4 of 8 records, no network to train." in again.stderr
+    assert "4 of 8 records are there, no network to train." in again.stderr
     assert MESSAGE in again.stderr
     assert (tmp_path / "run/singular.csv").read_bytes() == before
     assert "to be trained  0 networks" in sweep("--dry-run").stdout

@@ -6,7 +6,7 @@ import matplotlib
 import pytest
 
 from elmlda.reports.plots import draw
-from elmlda.reports.write import find_folders, make_report, render_markdown
+from elmlda.reports.write import find_folders, make_report, render_html, render_markdown
 
 ROOT = Path(__file__).parents[2]
 DRAWN_WITH = "3.11"
@@ -28,12 +28,14 @@ QUICK = [
 def test_the_committed_report_is_made_again(folder):
     made = make_report(folder)
     assert (folder / "report.md").read_text("utf-8") == render_markdown(made)
-    assert (folder / "report.html").exists()
+    is_same_version = matplotlib.__version__.startswith(DRAWN_WITH)
+    if is_same_version:
+        assert (folder / "report.html").read_text("utf-8") == render_html(made)
     for name, table in made.tables.items():
         content = table.to_csv(index=False, float_format="%.6g")
         assert (folder / f"{name}.csv").read_text("utf-8") == content, name
     for figure in made.figures:
         drawn = (folder / f"{figure.name}.svg").read_bytes()
         assert (folder / f"{figure.name}.png").exists()
-        if matplotlib.__version__.startswith(DRAWN_WITH):
+        if is_same_version:
             assert drawn == draw(figure.plot, ("png", "svg"))["svg"], figure.name
