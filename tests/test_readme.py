@@ -80,6 +80,9 @@ def test_readme_says_how_pi_elm_lies():
     off, constant = table["pi_error_percent"] - paper, table["pi_constant_error_percent"] - paper
     assert f"above the paper's rate at {(off > 0).sum()} of the {len(table)} printed fan-outs" in README
     assert f"it is nearer at {(constant.abs() < off.abs()).sum()} of them" in README
+    readings = pd.read_csv(ROOT / "results/mnist/readings.csv")["gap_distance"]
+    eq5, with_unit = (f"{z:+.1f}".replace("-", "−") for z in readings)
+    assert f"off by z = {eq5} without that unit and by {with_unit} with it" in " ".join(README.split())
 
 
 def test_readme_has_the_numbers_of_the_comparison():

@@ -23,7 +23,16 @@ from elmlda.reports.gaps import find_gaps
 from elmlda.reports.model import Report, Section
 from elmlda.reports.provenance import find_departures, find_provenance
 from elmlda.reports.records import RunRecords, read_run
-from elmlda.reports.subjects import calibration, compare, designs, ensemble, sweep, timing, tune
+from elmlda.reports.subjects import (
+    calibration,
+    compare,
+    designs,
+    ensemble,
+    readings,
+    sweep,
+    timing,
+    tune,
+)
 
 
 def make_run_report(folder: Path) -> Report:
@@ -56,6 +65,7 @@ def _judge(run: RunRecords) -> list[Claim]:
 
 SUBJECTS: dict[str, ModuleType] = {
     "table1": sweep,
+    "readings": readings,
     "ensemble_table": ensemble,
     "calibration_table": calibration,
     "table2": timing,
@@ -83,6 +93,8 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
     if independent := designs.find_independent(run):
         tables["designs"] = designs.tabulate_designs(run, independent)
     if claims:
+        if not (table := readings.tabulate_readings(run.sweep)).empty:
+            tables["readings"] = table
         tables["claims"] = tabulate_claims(claims)
     return tables
 
