@@ -108,8 +108,8 @@ def test_nothing_on_the_page_speaks_of_an_unfinished_run(written, folder):
 def test_it_has_all_sections_and_figures(written):
     made = written.report
     assert [section.key for section in made.sections] == [
-        "claims", "rule", "untested", "table1", "constant", "ensemble", "calibration", "table2",
-        "designs", "cells",
+        "claims", "rule", "untested", "table1", "constant", "readings", "ensemble", "calibration",
+        "table2", "designs", "cells",
     ]  # fmt: skip
     assert {figure.name for figure in made.figures} == {
         "fig1", "improvement", "distance", "spread", "fig2", "confusion", "mistakes", "reliability",
