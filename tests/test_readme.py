@@ -74,6 +74,13 @@ def test_readme_has_the_verdicts():
         assert "not reproduced" not in set(verdicts)
 
 
+def test_readme_has_the_rate_of_twenty_networks():
+    table = pd.read_csv(ROOT / "results/mnist/ensemble_table.csv").set_index("size").loc[20]
+    assert f"Twenty networks combined have {table['error_percent']:.2f} % errors" in README
+    interval = f"{table['repeats']:.0f} ensembles leave ± {table['interval']:.2f} points"
+    assert interval.replace("10", "ten") in " ".join(README.split())
+
+
 def test_readme_says_how_pi_elm_lies():
     table = pd.read_csv(ROOT / "results/mnist/table1.csv").dropna(subset=["paper_pi_error_percent"])
     paper = table["paper_pi_error_percent"]
