@@ -97,7 +97,7 @@ def test_verdicts_are_interim_until_all_repeats_are_there():
     assert (interim.verdict, interim.interim, interim.ours.repeats) == (YES, True, 9)
     wide, earlier = (decide_one(check(1.05, 0.2, n, printed=1.0)) for n in (10, 9))
     assert (wide.verdict, earlier.verdict) == (BETWEEN, OPEN)
-    assert wide.because == earlier.because == "the interval lies across the border"
+    assert wide.because == earlier.because == "the interval reaches beyond the required range"
 
 
 def test_outside_is_not_enough():
@@ -106,12 +106,12 @@ def test_outside_is_not_enough():
     assert near.ours.low > 1.1
     assert abs(near.z) < 1.96 < abs(near.z) * math.sqrt(11)
     assert near.verdict == BETWEEN
-    assert near.because.startswith("the interval lies elsewhere, but chance can explain")
+    assert near.because.startswith("the interval lies outside, but chance can explain")
     far = decide_one(check(1.9, 0.05, printed=1.0, paper_repeats=1))
     assert far.z > 1.96
     assert (far.verdict, far.because) == (
         NO,
-        "the whole interval lies elsewhere, and chance does not explain the distance",
+        "the interval lies outside, and chance does not explain the distance",
     )
 
 
@@ -156,7 +156,7 @@ def test_one_of_many_that_fails_by_chance_does_not_refute_all():
 
 def test_the_one_that_is_closest_to_failing_is_shown():
     checks = {1: check(1.0, 0.05), 2: check(1.02, 0.05), 3: check(1.05, 0.01)}
-    assert decide_all(checks).because == "the closest is size 2"
+    assert decide_all(checks).because == "closest to failing: size 2"
     single = {1: check(1.0, 0.05, n=1), 2: check(1.02, 0.05, n=1)}
     claim = decide_all(single)
     assert (claim.verdict, claim.because) == (OPEN, "1 repeat, at least 3 are needed")

@@ -43,7 +43,7 @@ def test_rates(size, full):
         claim = measure(size, around(factor * printed, 0.001, full))
         assert (claim.verdict, claim.interim) == (verdict, False)
     wide = measure(size, around(1.02 * printed, 20 / full / 100, full))
-    assert (wide.verdict, wide.because) == (BETWEEN, "the interval lies across the border")
+    assert (wide.verdict, wide.because) == (BETWEEN, "the interval reaches beyond the required range")
     fewer = measure(size, around(printed, 0.001, full - 1))
     assert (fewer.verdict, fewer.interim) == (YES, True)
     one = measure(size, [printed])

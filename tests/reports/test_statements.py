@@ -226,8 +226,8 @@ def test_the_papers_own_slope_and_cut():
     cut = (4.9 + 3.5 + 3.3 + 3.1 + 2.9) / 5 - 22.5 / 8
     ours, _ = np.polyfit(np.log2(fanouts), [4 if f <= 5 else 3 for f in fanouts], 1)
     shown = {
-        "the closest is the slope": (-slope, -ours),
-        "the closest is the cut at fan-out 5": (cut, 1),
+        "closest to failing: the slope": (-slope, -ours),
+        "closest to failing: the cut at fan-out 5": (cut, 1),
     }
     assert (claim.printed, claim.ours.value) == pytest.approx(
         shown[claim.because.split(";")[0]], abs=0.01

@@ -256,17 +256,17 @@ def _judge(
     elif undecided:
         verdict, because = Verdict.INCONCLUSIVE, f"undecided at {statement.name(undecided)}"
     else:
-        verdict, because = Verdict.REPRODUCED, f"the closest is {statement.name([shown])}"
+        verdict, because = Verdict.REPRODUCED, f"closest to failing: {statement.name([shown])}"
     return verdict, because if len(statement.checks) > 1 else _explain(known[shown], verdict)
 
 
 def _explain(check: Check, verdict: Verdict) -> str:
     """The verdict on one number."""
     if verdict == Verdict.REPRODUCED:
-        return "the whole interval lies where the claim says"
+        return "the whole interval lies in the required range"
     if verdict == Verdict.NOT_REPRODUCED:
-        return "the whole interval lies elsewhere, and chance does not explain the distance"
+        return "the interval lies outside, and chance does not explain the distance"
     ours, region = check.sample.estimate(), check.region
     if ours.low < region.high and ours.high > region.low:
-        return "the interval lies across the border"
-    return "the interval lies elsewhere, but chance can explain the distance from the paper's number"
+        return "the interval reaches beyond the required range"
+    return "the interval lies outside, but chance can explain the distance from the paper's number"
