@@ -17,6 +17,7 @@ from elmlda.reports.claims.rule import Kind, Reading
 from elmlda.reports.claims.words import name_verdict
 from elmlda.reports.comparison import make_comparison_report
 from elmlda.reports.model import Report
+from elmlda.reports.records import INDEPENDENT
 from elmlda.reports.run import make_run_report
 from elmlda.reports.study import is_study, make_study_report
 from elmlda.runs.files import write_atomically
@@ -84,9 +85,10 @@ def make_report(folder: Path) -> Report:
 def find_folders(top: Path) -> list[Path]:
     """All runs below a folder, and the folders of comparisons and studies.
 
-    The runs of `elmlda choices` are reported together only.
+    The runs of `elmlda choices` are reported together only, an independent sweep with the run it is in.
     """
     runs = {path.parent for path in top.rglob(MANIFEST)}
+    runs -= {run / INDEPENDENT for run in runs}
     choices = {run for run in runs if run.name.partition("-")[0] in ACTIVATION_NAMES}
     together = {run.parent for run in runs if (run / CompareRecord.FILE).exists() and run.parent != top}
     return sorted(runs - choices | together | {run.parent for run in choices})

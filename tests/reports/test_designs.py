@@ -15,7 +15,7 @@ from elmlda.experiments.sweep import SweepRecord
 from elmlda.reports.gaps import find_design_gaps
 from elmlda.reports.records import read_run
 from elmlda.reports.subjects.designs import find_independent, tabulate_designs
-from elmlda.reports.write import report
+from elmlda.reports.write import find_folders, report
 
 METHODS = ("pi", "pi_constant", "lda")
 FANOUTS = (1, 3, 5, 10)
@@ -110,6 +110,10 @@ def test_correlations_of_neighbouring_fanouts(written, rates):
         f"its rates at fan-outs 1 and 3, 3 and 5, 5 and 10 correlate by {nested}, in the independent "
         f"design by {independent}."
     ) in section(written.folder)
+
+
+def test_the_independent_sweep_has_no_report_of_its_own(written):
+    assert find_folders(written.folder.parent) == [written.folder]
 
 
 def test_holms_correction_is_for_all_rows(written):
