@@ -82,7 +82,7 @@ def test_readme_has_the_rate_of_twenty_networks():
 
 
 def test_readme_has_the_extra_time_of_lda_elm():
-    """The largest and the smallest mean, and the upper end of the widest interval."""
+    """The smallest and the largest mean, and the highest upper end of an interval."""
     table = pd.read_csv(ROOT / "results/mnist/table2.csv").set_index("fanout")
     extra, half = table["overhead_percent"], table["overhead_interval"]
     assert list(table["repeats"]) == 20 * [3]
