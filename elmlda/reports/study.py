@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import pandas as pd
 
@@ -31,7 +32,6 @@ from elmlda.reports.subjects.shaped import (
     tabulate_sizes,
 )
 from elmlda.settings import INPUT_WEIGHTS
-from elmlda.text import format_seconds
 
 BEST_COLUMNS = [
     Column("Input weights", "input_weights"),
@@ -143,15 +143,16 @@ def _make_sections(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Ite
 
 
 def _describe_time(study: Study) -> str:
-    """What an ensemble takes, from the seconds of its networks."""
+    """What a network of the ensembles took; the median, since a run may have been paused."""
     seconds = {
         (record.setting, record.repeat): record.seconds
         for record in study.networks
         if record.setting in study.combined
     }
-    n = max(record.size for record in study.ensembles)
-    taken = format_seconds(n * sum(seconds.values()) / len(seconds))
-    return f"{n} networks, with all fan-outs, take {taken} one after the other."
+    return (
+        f"One of these networks took {median(seconds.values()):.0f} s (median), with all fan-outs; "
+        "--jobs in the commands below says how many ran at a time."
+    )
 
 
 def _show_best(best: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -483,6 +484,7 @@ def test_the_studys_report(whole_study, invoke, tmp_path):
         "Of 5 comparisons LDA-ELM is better in ",
     ):
         assert expected in page
+    assert re.search(r"One of these networks took \d+ s \(median\), with all fan-outs; ", page)
     assert page.count("\nelmlda shaped --") == 1, "one command made all of its runs"
     assert (folder / "shaped.png").stat().st_size > 10_000
     for scheme in INPUT_WEIGHTS:
