@@ -187,16 +187,19 @@ def describe_findings(best: pd.DataFrame) -> list[str]:
 
 def _count_wins(best: pd.DataFrame) -> str:
     """In how many comparisons which method is better, and in how many beyond chance."""
-    sentences = []
+    parts = []
     for method, is_better in (("LDA-ELM", best["difference"] > 0), ("PI-ELM", best["difference"] < 0)):
+        if not is_better.any():
+            parts.append(f"{method} is better in none")
+            continue
         networks, images = (
-            (is_better & (best[f"p_{source}_holm"] < ALPHA)).sum() for source in SOURCES
+            (is_better & (best[f"p_{source}_holm"] < ALPHA)).sum() or "none" for source in SOURCES
         )
-        sentences.append(
-            f"{method} is better in {is_better.sum()}, beyond the chance of networks in {networks} and "
-            f"of test images in {images}"
+        parts.append(
+            f"{method} is better in {is_better.sum()} (p < {ALPHA} over networks in {networks}, "
+            f"over test images in {images})"
         )
-    return f"Of {len(best)} comparisons {'; '.join(sentences)} (Holm's correction, p < {ALPHA})."
+    return f"Of {len(best)} comparisons {'; '.join(parts)}. p is after Holm's correction."
 
 
 def name_classifier(row: Mapping[Any, Any]) -> str:
