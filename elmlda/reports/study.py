@@ -151,7 +151,7 @@ def _describe_time(study: Study) -> str:
     }
     return (
         f"One of these networks took {median(seconds.values()):.0f} s (median), with all fan-outs; "
-        "--jobs in the commands below says how many ran at a time."
+        "the commands below say how many ran at a time."
     )
 
 
