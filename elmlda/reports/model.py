@@ -89,6 +89,16 @@ class Table:
     kind: str = "numbers"
     """numbers, or claims: its rows become blocks on a narrow screen."""
 
+    @property
+    def are_words(self) -> list[bool]:
+        """For each column whether it is aligned on the left, as words are."""
+        if self.kind == "claims":
+            return [i in (0, len(self.columns) - 1) for i in range(len(self.columns))]
+        return [
+            any(isinstance(row[i].sort, str) and row[i].sort for row in self.rows)
+            for i in range(len(self.columns))
+        ]
+
 
 def make_table(
     caption: str,

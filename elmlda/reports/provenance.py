@@ -38,7 +38,7 @@ def join_provenance(
 ) -> Provenance:
     """Of several runs; `settings` are those that they share."""
     machines = (describe_machine(machine) for run in runs for machine in run.manifest["machines"])
-    commands = (printable(command) for run in runs for command in run.manifest.get("commands", []))
+    commands = merge([run.manifest.get("commands", []) for run in runs])
     return Provenance(
         settings={
             name.replace("_", " "): printable(value, LONGEST_SETTING)
@@ -47,8 +47,19 @@ def join_provenance(
         },
         machines=list(dict.fromkeys(machines)),
         checksums=checksums or {},
-        commands=[*dict.fromkeys(commands), "elmlda report"],
+        commands=[*map(printable, commands), "elmlda report"],
     )
+
+
+def merge(lists: Sequence[Sequence[str]]) -> list[str]:
+    """What the lists have, once each, in their order; in the first list's where they disagree."""
+    merged: list[str] = []
+    for each in lists:
+        for i, item in enumerate(each):
+            if item not in merged:
+                later = (merged.index(other) for other in each[i + 1 :] if other in merged)
+                merged.insert(next(later, len(merged)), item)
+    return merged
 
 
 def describe_machine(machine: Any) -> str:

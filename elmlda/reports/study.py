@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -36,13 +36,11 @@ from elmlda.settings import INPUT_WEIGHTS
 BEST_COLUMNS = [
     Column("Input weights", "input_weights"),
     Column("Networks", "networks", ".0f"),
-    Column("Repeats (PI, LDA)", "repeats"),
-    *RATE_COLUMNS[:1],
-    Column("images", "pi_images"),
-    *RATE_COLUMNS[1:2],
-    Column("images", "lda_images"),
-    *RATE_COLUMNS[2:],
-    Column("images", "difference_images"),
+    Column("Repeats", "lda_repeats", ".0f"),
+    *(
+        replace(column, note=f"{name}_images")
+        for name, column in zip(("pi", "lda", "difference"), RATE_COLUMNS, strict=True)
+    ),
     Column("p, networks", "p_networks_holm", ".2g"),
     Column("p, images", "p_images_holm", ".2g"),
 ]
@@ -53,9 +51,9 @@ SIZE_COLUMNS = [
 ]
 BEST_NOTE = (
     "Same budget: as many hidden units and networks for both methods. ± is half the 95 % interval of "
-    "the mean over networks, from three repeats on; images: the 95 % interval over test images, by "
-    "bootstrap. PI − LDA: of networks with the same random numbers, so of repeats that both have. p is "
-    "two-sided: of the paired t-test over networks, and of McNemar's test over images, extended to "
+    "the mean over networks, from three repeats on; after it is the 95 % interval over test images, "
+    "by bootstrap. PI − LDA: of networks with the same random numbers, so of repeats that both have. p "
+    "is two-sided: of the paired t-test over networks, and of McNemar's test over images, extended to "
     "averages; both with Holm's correction for the rows of this table. Networks are combined "
     "by the mean of LDA-ELM's posteriors and of PI-ELM's scores."
 )
@@ -156,14 +154,10 @@ def _describe_time(study: Study) -> str:
 
 
 def _show_best(best: pd.DataFrame) -> pd.DataFrame:
-    """With the columns that are text."""
-    counts = zip(best["pi_repeats"], best["lda_repeats"], strict=True)
-    shown = best.assign(repeats=[f"{pi}, {lda}" for pi, lda in counts])
+    """With the intervals over images as text."""
+    shown, rows = best.copy(), best.to_dict("records")
     for name, form in (("pi", ".2f"), ("lda", ".2f"), ("difference", "+.3f")):
-        shown[f"{name}_images"] = [
-            name_images(row, name, form).strip(" ()").removesuffix(" over images")
-            for row in best.to_dict("records")
-        ]
+        shown[f"{name}_images"] = [name_images(row, name, form) for row in rows]
     return shown
 
 
@@ -197,12 +191,13 @@ def _find_gaps(study: Study) -> Iterator[str]:
 
 def _draw(study: Study, best: pd.DataFrame, every: pd.DataFrame) -> Drawing:
     is_mnist = study.run.is_papers_data
-    hollow = " Hollow: the paper's LDA-ELM, uniform weights." if is_mnist else ""
+    beyond = " Large markers beyond the curves: ensembles, PI-ELM's hollow." if study.ensembles else ""
+    hollow = " Black circles: the paper's LDA-ELM, uniform weights." if is_mnist else ""
     return Drawing(
         "shaped",
         "Test error rate over fan-out for each kind of input weights, PI-ELM and LDA-ELM",
-        "Solid: LDA-ELM; dotted: PI-ELM, each at its own setting. Large markers beyond the curves: "
-        f"ensembles, PI-ELM's hollow. Intervals are over networks.{hollow}",
+        "Solid: LDA-ELM; dotted: PI-ELM, each at its own setting. Intervals are over networks."
+        f"{beyond}{hollow}",
         partial(plot_shaped, every=every, best=best, is_mnist=is_mnist),
     )
 

@@ -101,18 +101,29 @@ def test_families_are_corrected_by_holm():
 def test_the_paragraph_follows_from_the_numbers():
     records = [network("pi", r, range(60 + r)) for r in range(3)]
     records += [network("lda", r, range(20 + 2 * r)) for r in range(3)]
+    records += [network("pi", r, range(70 - r), "constrained") for r in range(3)]
+    records += [network("lda", r, range(80), "constrained") for r in range(3)]
     ensembles = [ensemble("pi", r, range(30)) for r in range(3)]
     ensembles += [ensemble("lda", r, range(29 + r)) for r in range(3)]
-    headline, judged, single, counted = describe_findings(tabulate_best(records, ensembles))
+    headline, judged, differences, counted = describe_findings(tabulate_best(records, ensembles))
     start = "Single networks of 784 hidden units with uniform input weights: LDA-ELM 2.20 % ± 0.50"
     assert headline.startswith(start)
     assert judged.startswith("There PI − LDA is +3.900 ± 0.248 points (+2.7")
     assert judged.endswith("over images), beyond chance over networks and over images.")
-    assert single == "For single networks PI − LDA is +3.900 ± 0.248 (uniform) points."
+    low, high = "−1.100 ± 0.248 (constrained)", "+3.900 ± 0.248 (uniform)"
+    assert differences == f"For single networks it is {low} to {high}."
     assert counted == (
-        "Of 2 comparisons LDA-ELM is better in 1 (p < 0.05 over networks in 1, over test images in 1); "
-        "PI-ELM is better in none. p is after Holm's correction."
+        "Of 3 comparisons LDA-ELM is better in 1, beyond chance over networks in 1 and over test "
+        "images in 1; PI-ELM is better in 1, beyond chance over networks in 1 and over test images in "
+        "1 (beyond chance: p < 0.05 after Holm's correction)."
     )
+
+
+def test_one_kind_of_weights_has_no_range_of_differences():
+    records = [network(method, r, range(20 + r)) for method in ("pi", "lda") for r in range(3)]
+    _, judged, counted = describe_findings(tabulate_best(records, []))
+    assert judged.startswith("There PI − LDA is +0.000")
+    assert counted.startswith("Of 1 comparison LDA-ELM is better in none; PI-ELM is better in none")
 
 
 @pytest.mark.parametrize("wrong", ["1 2", "1 2 2", "1 2 1000", "1 2 x"])

@@ -3,12 +3,14 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from elmlda import paper
 from elmlda.experiments.ensemble import EnsembleRecord
 from elmlda.experiments.sweep import SweepRecord
+from elmlda.reports.model import Column, make_table
 from elmlda.reports.subjects.ensemble import tabulate_ensemble
 from elmlda.reports.subjects.sweep import AS_PRINTED, tabulate_as_printed, tabulate_sweep
 
@@ -148,3 +150,11 @@ def test_ensembles():
     assert (row["size"], row["combine"], row["repeats"]) == (2, "mean", 3)
     assert (row["error_percent"], row["best_percent"]) == (1.5, 1)
     assert row["interval"] == pytest.approx((high - low) / 2)
+
+
+def test_words_are_aligned_on_the_left():
+    frame = pd.DataFrame({"kind": ["uniform", ""], "rate": [1.5, math.nan]})
+    columns = [Column("Kind", "kind"), Column("Rate", "rate", ".2f")]
+    assert make_table("", frame, columns).are_words == [True, False]
+    three = [*columns, Column("Again", "rate", ".2f")]
+    assert make_table("", frame, three, kind="claims").are_words == [True, False, True]

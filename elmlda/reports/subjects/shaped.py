@@ -8,7 +8,7 @@ networks that get it wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -179,10 +179,17 @@ def describe_findings(best: pd.DataFrame) -> list[str]:
         return ["No kind of input weights has networks of both methods yet."]
     top = min(rows, key=lambda row: min(row["pi_error_percent"], row["lda_error_percent"]))
     sentences = [f"{name_classifier(top)}: {_describe_rates(top)}.", f"There {_judge(top)}."]
-    single = [row for row in rows if row["networks"] == 1]
-    listed = ", ".join(f"{_describe_difference(row)} ({row['input_weights']})" for row in single)
-    sentences.append(f"For single networks PI − LDA is {listed} points.")
-    return [*sentences, _count_wins(known)]
+    return [*sentences, *_describe_range(rows), _count_wins(known)]
+
+
+def _describe_range(rows: Sequence[Mapping[Any, Any]]) -> Iterator[str]:
+    """The smallest and the largest difference of single networks."""
+    single = sorted((row for row in rows if row["networks"] == 1), key=lambda row: row["difference"])
+    if len(single) > 1:
+        low, high = (
+            f"{_describe_difference(one)} ({one['input_weights']})" for one in (single[0], single[-1])
+        )
+        yield f"For single networks it is {low} to {high}."
 
 
 def _count_wins(best: pd.DataFrame) -> str:
@@ -196,10 +203,11 @@ def _count_wins(best: pd.DataFrame) -> str:
             (is_better & (best[f"p_{source}_holm"] < ALPHA)).sum() or "none" for source in SOURCES
         )
         parts.append(
-            f"{method} is better in {is_better.sum()} (p < {ALPHA} over networks in {networks}, "
-            f"over test images in {images})"
+            f"{method} is better in {is_better.sum()}, beyond chance over networks in {networks} and "
+            f"over test images in {images}"
         )
-    return f"Of {len(best)} comparisons {'; '.join(parts)}. p is after Holm's correction."
+    comparisons = "1 comparison" if len(best) == 1 else f"{len(best)} comparisons"
+    return f"Of {comparisons} {'; '.join(parts)} (beyond chance: p < {ALPHA} after Holm's correction)."
 
 
 def name_classifier(row: Mapping[Any, Any]) -> str:
@@ -213,7 +221,7 @@ def _describe_rates(row: Mapping[Any, Any]) -> str:
     parts = [
         f"{METHOD_NAMES[method]} {row[f'{method}_error_percent']:.2f} %"
         + _name_half(row[f"{method}_interval"], ".2f")
-        + name_images(row, method, ".2f")
+        + _name_in_brackets(name_images(row, method, ".2f"))
         for method in ("lda", "pi")
     ]
     return " and ".join(parts)
@@ -224,12 +232,16 @@ def _name_half(half: float, form: str) -> str:
 
 
 def name_images(row: Mapping[Any, Any], name: str, form: str) -> str:
-    """The interval over test images in brackets; empty if it is not known."""
+    """The interval over test images; empty if it is not known."""
     bounds = [row[f"{name}_images_{end}"] for end in ("low", "high")]
     if pd.isna(bounds[0]):
         return ""
     low, high = (format(bound, form).replace("-", "−") for bound in bounds)
-    return f" ({low} to {high} over images)"
+    return f"{low} to {high}"
+
+
+def _name_in_brackets(images: str) -> str:
+    return f" ({images} over images)" if images else ""
 
 
 def _describe_difference(row: Mapping[Any, Any]) -> str:
@@ -239,7 +251,7 @@ def _describe_difference(row: Mapping[Any, Any]) -> str:
 
 def _judge(row: Mapping[Any, Any]) -> str:
     """Whether the methods differ, by networks and by images."""
-    images = name_images(row, "difference", "+.3f")
+    images = _name_in_brackets(name_images(row, "difference", "+.3f"))
     text = f"PI − LDA is {_describe_difference(row)} points{images}"
     p_values = {source: row[f"p_{source}_holm"] for source in SOURCES}
     if all(map(pd.isna, p_values.values())):
