@@ -47,6 +47,14 @@ def format_shape(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape))
 
 
+def format_number(value: float, form: str) -> str:
+    """Format with a minus sign instead of a hyphen, and none for what rounds to zero."""
+    text = format(value, form)
+    if not text.strip("+-0."):
+        text = format(0.0, form)
+    return text.replace("-", "−")
+
+
 def format_seconds(seconds: float) -> str:
     """As in 40 s, 12 min, 3.5 h."""
     if seconds < 100:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmlda.text import printable
+from elmlda.text import format_number, printable
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,16 @@ def test_any_text_becomes_printable_utf8_within_the_limit(text, limit):
     assert shown.isprintable()
     assert len(shown) <= limit
     shown.encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (-1.25, "+.2f", "−1.25"),
+        (1.25, "+.2f", "+1.25"),
+        (-0.001, ".2f", "0.00"),
+        (6e-6, ".2g", "6e−06"),
+    ],
+)
+def test_a_number_has_a_minus_sign(value, form, shown):
+    assert format_number(value, form) == shown

@@ -24,6 +24,7 @@ from elmlda.reports.rates import METHOD_NAMES, METHOD_PLACES, PRINTED, SHORT_NAM
 from elmlda.reports.records import RunRecords, find_run
 from elmlda.runs.manifest import MANIFEST
 from elmlda.settings import ACTIVATION_NAMES
+from elmlda.text import format_number
 
 VARIED = ("activation", "input_scale")
 NEAR = 1.96
@@ -222,7 +223,7 @@ def _describe_paired(table: pd.DataFrame) -> Iterator[str]:
     known = table[table["method"] != "pi_constant"].dropna(subset=["paired_interval"])
     for choice, rows in known.groupby("choice", sort=False):
         low, high = (
-            f"{bound:+.3f}".replace("-", "−") for bound in rows["paired_difference"].agg(["min", "max"])
+            format_number(bound, "+.3f") for bound in rows["paired_difference"].agg(["min", "max"])
         )
         surely = rows["paired_difference"].abs() > rows["paired_interval"]
         yield (

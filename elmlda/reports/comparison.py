@@ -19,7 +19,7 @@ from elmlda.reports.rates import adjust_holm
 from elmlda.reports.records import RunRecords, read_run
 from elmlda.reports.subjects.compare import RULE_NAMES, show_table, tabulate_compare
 from elmlda.runs.manifest import MANIFEST
-from elmlda.text import printable
+from elmlda.text import format_number, printable
 
 ALPHA = 0.05
 USUAL_FANOUT = 5
@@ -146,7 +146,9 @@ def _explain_loss(name: str, row: Any) -> str:
 
 def _list(rows: pd.DataFrame) -> str:
     sets = zip(rows["dataset"], rows["difference"], strict=True)
-    return ", ".join(f"{name} ({difference:+.2f} points)" for name, difference in sets) or "none"
+    return (
+        ", ".join(f"{name} ({format_number(change, '+.2f')} points)" for name, change in sets) or "none"
+    )
 
 
 def tabulate_summary(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

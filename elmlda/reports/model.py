@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from elmlda.reports.claims.rule import Claim
 from elmlda.reports.plots import Plot, draw
+from elmlda.text import format_number
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,16 @@ class Column:
         if math.isnan(value):
             return Cell("", "", note, tone)
         rounded = float(f"{value:.6g}")  # as in CSV: machines differ in the last digits
-        return Cell(self._write(value) + self._interval(row), rounded, note, tone)
+        return Cell(format_number(value, self.form) + self._interval(row), rounded, note, tone)
 
     def _interval(self, row: Mapping[Any, Any]) -> str:
         if self.half and not math.isnan(row[self.half]):
             return f" ± {format(row[self.half], self.form).lstrip('+')}"
         if self.bounds and not math.isnan(row[f"{self.field}_low"]):
-            low, high = (self._write(row[f"{self.field}_{end}"]) for end in ("low", "high"))
+            bounds = (row[f"{self.field}_{end}"] for end in ("low", "high"))
+            low, high = (format_number(bound, self.form) for bound in bounds)
             return f" ({low} to {high})"
         return ""
-
-    def _write(self, value: float) -> str:
-        text = format(value, self.form)
-        if not text.strip("+-0."):  # no sign for what rounds to zero
-            text = format(0.0, self.form)
-        return text.replace("-", "−")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from elmlda.reports.claims.evidence import ALL_FANOUTS, ALL_SIZES, LDA, PI, PI_C
 from elmlda.reports.claims.rule import ABOVE_ZERO, Check, Claim, Kind, Reading, Region, Statement
 from elmlda.reports.claims.untested import UNTESTED
 from elmlda.reports.estimates import DIFFERENCE, NAN, Numbers, Sample, sample_mean, take_means
+from elmlda.text import format_number
 
 SMALL_FANOUT = 5
 """Up to here fan-outs are small: the paper's introduction calls 5 to 20 the usual ones."""
@@ -151,7 +152,7 @@ def _measure_decline(evidence: Evidence, reading: Reading) -> dict[str, Check]:
 def _show(sample: Sample) -> str:
     ours = sample.estimate()
     half = "" if math.isnan(ours.half) else f" ± {ours.half:.2f}"
-    return f"{ours.value:.2f}{half}".replace("-", "−")
+    return format_number(ours.value, ".2f") + half
 
 
 def _check_falls(evidence: Evidence, reading: Reading) -> dict[str, Check]:

@@ -14,6 +14,7 @@ from elmlda.reports.claims import rule
 from elmlda.reports.claims.rule import Claim, Kind, Reading, Verdict
 from elmlda.reports.claims.statements import SMALL_FANOUT
 from elmlda.reports.model import Column, Section, Table, make_table
+from elmlda.text import format_number
 
 MOST_NAMES = 4
 """More claims than this are counted, not named."""
@@ -171,7 +172,7 @@ def _row(claim: Claim) -> dict[str, str]:
         "required": _describe_region(claim.region, unit),
         "ours": "–" if math.isnan(ours.value) else f"{_digits(ours.value, unit)} {unit}",
         "interval": "" if math.isnan(ours.low) else f"{low} to {high}",
-        "z": "" if math.isnan(claim.z) else f"{round(claim.z, 1) + 0.0:+.1f}".replace("-", "−"),
+        "z": "" if math.isnan(claim.z) else format_number(claim.z, "+.1f"),
         "repeats": f"{ours.repeats} of {claim.full}" if claim.interim else str(ours.repeats),
         "verdict": name_verdict(claim),
         "because": f"{claim.verdict}: {claim.because}" if is_soft else claim.because,
@@ -190,7 +191,7 @@ def _describe_region(region: rule.Region, unit: str) -> str:
 
 def _digits(value: float, unit: str) -> str:
     """Two decimals like the paper's; a difference of two such numbers has one more."""
-    return f"{value:.{3 if unit == 'points' else 2}f}".replace("-", "−")
+    return format_number(value, ".3f" if unit == "points" else ".2f")
 
 
 def tabulate_claims(claims: Sequence[Claim]) -> pd.DataFrame:

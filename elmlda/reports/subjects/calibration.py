@@ -17,6 +17,7 @@ from elmlda.reports import plots
 from elmlda.reports.estimates import LEVEL, estimate_mean, normal_quantile
 from elmlda.reports.model import Column, Drawing, Section, Table, make_table
 from elmlda.reports.records import RunRecords
+from elmlda.text import format_number
 
 FEWEST = 20
 """Bins with fewer samples are not shown: their accuracy is too uncertain."""
@@ -103,8 +104,10 @@ def _join_verdicts(rows: pd.DataFrame, places: Sequence[str]) -> str:
             others = [word.replace(" points", "") for word in words[1:]]
             clauses.append(f"{verdict} by {_and([words[0], *others])}")
         else:
-            gaps = [(f"{gap:.2f}".replace("-", "−"), half, place) for gap, half, place in some]
-            words = [f"{place} ({gap} ± {half:.2f} points)" for gap, half, place in gaps]
+            words = [
+                f"{place} ({format_number(gap, '.2f')} ± {half:.2f} points)"
+                for gap, half, place in some
+            ]
             clauses.append(f"neither over- nor underconfident beyond chance {_and(words)}")
     return "; ".join(clauses)
 

@@ -30,6 +30,7 @@ from elmlda.reports.rates import (
     pivot_by_repeat,
 )
 from elmlda.reports.records import RunRecords
+from elmlda.text import format_number
 
 ALPHA = 1 - LEVEL
 TESTS = {"difference": compare_means, "sd_ratio": compare_spreads}
@@ -167,7 +168,7 @@ def describe_correlations(nested: RunRecords, independent: RunRecords) -> Iterat
         found = [rates[a].corr(rates[b], min_periods=4) for rates in tables for a, b in neighbours]
         if not found or not np.isfinite(found).all():
             return
-        ranges.append(f"{min(found):.2f} to {max(found):.2f}".replace("-", "−"))
+        ranges.append(" to ".join(format_number(bound, ".2f") for bound in (min(found), max(found))))
     pairs = ", ".join(f"{a:g} and {b:g}" for a, b in neighbours)
     yield (
         "The joint distribution differs by construction: in the nested design a repeat's fan-outs "

@@ -27,6 +27,7 @@ from elmlda.reports.estimates import (
 from elmlda.reports.model import Column, Section, make_table
 from elmlda.reports.rates import PRINTED, pivot_by_repeat
 from elmlda.reports.records import RunRecords
+from elmlda.text import format_number
 
 READINGS = {"pi": Reading.EQ5, "pi_constant": Reading.CONSTANT}
 """Method, as records name it -> the reading of PI-ELM."""
@@ -83,7 +84,7 @@ def _compare(method: str, pi: FloatArray, lda: FloatArray) -> dict[str, Any]:
 def describe_readings(table: pd.DataFrame) -> str:
     """What the gap between the methods says."""
     distances = table.set_index("reading")["gap_distance"]
-    eq5, constant = (f"{distances[reading]:+.1f}".replace("-", "−") for reading in READINGS.values())
+    eq5, constant = (format_number(distances[reading], "+.1f") for reading in READINGS.values())
     start = f"PI − LDA against the paper's: z {eq5} by Eq. (5), {constant} with a constant unit."
     likely = list(distances.index[distances.abs() <= normal_quantile(LEVEL)])
     if len(likely) == len(READINGS):

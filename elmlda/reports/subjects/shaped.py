@@ -22,6 +22,7 @@ from elmlda.reports.estimates import LEVEL, NAN, Estimate, estimate_mean
 from elmlda.reports.model import Column, Table, make_table
 from elmlda.reports.rates import METHOD_NAMES, adjust_holm, corrected_p, pivot_percents
 from elmlda.settings import INPUT_WEIGHTS
+from elmlda.text import format_number
 
 ALPHA = 0.05
 SOURCES = ("networks", "images")
@@ -236,7 +237,7 @@ def name_images(row: Mapping[Any, Any], name: str, form: str) -> str:
     bounds = [row[f"{name}_images_{end}"] for end in ("low", "high")]
     if pd.isna(bounds[0]):
         return ""
-    low, high = (format(bound, form).replace("-", "−") for bound in bounds)
+    low, high = (format_number(bound, form) for bound in bounds)
     return f"{low} to {high}"
 
 
@@ -245,8 +246,7 @@ def _name_in_brackets(images: str) -> str:
 
 
 def _describe_difference(row: Mapping[Any, Any]) -> str:
-    half = _name_half(row["difference_interval"], ".3f")
-    return f"{row['difference']:+.3f}".replace("-", "−") + half
+    return format_number(row["difference"], "+.3f") + _name_half(row["difference_interval"], ".3f")
 
 
 def _judge(row: Mapping[Any, Any]) -> str:
