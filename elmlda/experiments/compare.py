@@ -94,7 +94,7 @@ class ComparePlan(Plan["CompareOne"]):
         """1 where the set has a split of its own."""
         return 1 if isinstance(self.data, Dataset) else self.experiment.folds
 
-    @cached_property
+    @property
     def n_train(self) -> int:
         """Samples that every network can be trained on."""
         if isinstance(self.data, Dataset):
@@ -168,9 +168,10 @@ class ComparePlan(Plan["CompareOne"]):
     def jobs(self, recorded: Collection[tuple[int, int, int, str]] = ()) -> list[CompareJob]:
         """The networks whose records are not all there."""
         places = dict.fromkeys(key[:2] for key in self.keys() if key not in recorded)
+        settings = self.settle_precision(self.settings, self.sizes[-1])
         return [
             CompareJob(
-                self.ref, self.experiment.seed, (repeat, 1 + fold), self.sizes, self.settings,
+                self.ref, self.experiment.seed, (repeat, 1 + fold), self.sizes, settings,
                 self.resources, n_folds=self.n_folds, sizes_by_rule=self.sizes_by_rule,
             )
             for repeat, fold in places
@@ -178,7 +179,7 @@ class ComparePlan(Plan["CompareOne"]):
 
     def steps(self, work: Work) -> Iterator[Step]:
         for job, records in execute(run_job, work.jobs, work.backend):
-            yield Step(records, note=note_double(job.key[0], records[0].precision, self.settings))
+            yield Step(records, note=note_double(job.key[0], records[0].precision, job.settings))
 
 
 def run_job(job: CompareJob) -> list[CompareRecord]:

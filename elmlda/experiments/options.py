@@ -94,9 +94,9 @@ class CommonOptions:
     )
     precision: str = network(
         "mixed",
-        "mixed: float32 up to the Gram matrix, float64 from there. double: float64 throughout. "
-        "bfloat16: mixed, with hidden outputs rounded to bfloat16, which matrix units (Intel AMX) "
-        "multiply faster with elmlda[amx].",
+        "mixed: float32 up to the Gram matrix, float64 from there; small networks as in "
+        "double. double: float64 throughout. bfloat16: mixed, with hidden outputs rounded to bfloat16, "
+        "which matrix units (Intel AMX) multiply faster with elmlda[amx].",
         choices=PRECISIONS,
     )
 

@@ -82,10 +82,9 @@ class SweepPlan(NetworkPlan["Sweep"]):
 
     def check(self) -> None:
         super().check()
-        n_train = len(self.dataset.train.labels)
-        if self.n_blocks > n_train:
+        if self.n_blocks > self.n_train:
             raise ElmldaError(
-                f"{n_train:,} training samples cannot be divided into {self.n_blocks:,} blocks.",
+                f"{self.n_train:,} training samples cannot be divided into {self.n_blocks:,} blocks.",
                 "Lower {split_rows}.",
                 split_rows=None,
             )
@@ -147,7 +146,7 @@ class SweepPlan(NetworkPlan["Sweep"]):
         kept = None
         if self.experiment.posteriors and solved[-1] == self.sizes[-1]:
             kept = NetworkPosteriors(job.key, solved[-1], result.posteriors)
-        return Step(records, kept, note=note_double(repeat, result.precision, self.settings))
+        return Step(records, kept, note=note_double(repeat, result.precision, job.settings))
 
     def _share_each(
         self, jobs: Sequence[NetworkJob], backend: Backend

@@ -133,7 +133,7 @@ class TimingPlan(NetworkPlan["Timing"]):
             fanout = n_hidden // self.data.n_inputs
             parts = {"lda": 0.0, **result.part_seconds}  # PI alone has none
             record = TimingRecord(repeat, fanout, n_hidden, method, turn, result.seconds, **parts)
-            yield Step([record], note=note_double(repeat, result.precision, self.settings))
+            yield Step([record], note=note_double(repeat, result.precision, job.network.settings))
 
 
 def order_methods(repeat: int, fanout: int) -> list[str]:

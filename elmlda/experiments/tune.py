@@ -67,8 +67,9 @@ class RidgesPlan(Plan[AnyExperiment]):
 
     def choose_precision(self, settings: NetworkSettings, ridges: Iterable[float]) -> NetworkSettings:
         """The same in double precision if float32 may not be enough for the smallest ridge."""
-        is_sure = min(ridges) > smallest_sure_ridge(len(self.dataset.train.labels))
-        return settings if is_sure else settings.in_double()
+        if min(ridges) <= smallest_sure_ridge(self.n_train):
+            return settings.in_double()
+        return self.settle_precision(settings, self.sizes[-1])
 
     def problem(self, sizes: tuple[int, ...]) -> Problem:
         """The one that takes the most memory."""

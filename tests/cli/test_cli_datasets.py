@@ -125,9 +125,24 @@ def test_more_hidden_units_than_samples(refusal, invoke):
     assert result.exit_code == 0, result.output
 
 
-def test_double_is_told_of_once(invoke):
-    result = invoke("sweep", "--dataset", "iris", "--repeats", 5)
-    assert result.stderr.count("float32 was not enough") == 1
+def test_double_is_told_of_once(invoke, monkeypatch):
+    iris = "sweep", "--dataset", "iris", "--repeats", 5
+    assert "float32" not in invoke(*iris).stderr, "in double from the beginning: it costs nothing"
+    monkeypatch.setattr("elmlda.experiments.plan.CHEAP_IN_DOUBLE", 0)
+    assert invoke(*iris, "--seed", 1, "--out", "other").stderr.count("float32 was not enough") == 1
+
+
+def test_small_data_have_the_same_counts_whatever_threads_and_precision(invoke, tmp_path):
+    """Abalone's units nearly depend on one another; float32 would move one count in twelve."""
+    sweep = "sweep", "--dataset", "abalone", "--hidden", 80, "--repeats", 40, "--out"
+    invoke(*sweep, "one", "--threads", 1)
+    invoke(*sweep, "two", "--threads", 2)
+    invoke(*sweep, "double", "--precision", "double")
+    one, two, double = (
+        [line.split(",")[:7] for line in (tmp_path / out / "sweep.csv").read_text().splitlines()]
+        for out in ("one", "two", "double")
+    )
+    assert one == two == double
 
 
 def test_a_dry_run_says_that_the_split_is_fixed(invoke, monkeypatch):

@@ -549,6 +549,7 @@ def test_a_dry_run_ends_where_a_wider_grid_is_not_tried_yet(whole_study):
 def test_a_dry_run_knows_what_double_precision_takes(clouds, tmp_path, monkeypatch):
     speed = {np.float32: 2e9, np.float64: 1e9}
     monkeypatch.setattr(cost, "measure_matmul_speed", lambda dtype, *_: speed[dtype])
+    monkeypatch.setattr("elmlda.experiments.plan.CHEAP_IN_DOUBLE", 0)
     few, double, several = (
         Tune(data_dir=clouds, hidden=2000, weight_range=0.5, ridge=ridges).outlook(tmp_path)
         for ridges in (1.0, 1e-9, (1.0, 10.0, 100.0))

@@ -91,6 +91,7 @@ def test_a_second_attempt_in_double_is_told(invoke, arguments, monkeypatch, quie
         return solve_pi(statistics, *further)
 
     monkeypatch.setattr(train, "solve_pi", fail_in_float32)
+    monkeypatch.setattr("elmlda.experiments.plan.CHEAP_IN_DOUBLE", 0)
     result = invoke(*arguments, "--fanout", 2, "--repeats", 1, *quiet)
     notice = "repeat 0: float32 was not enough, computed in double"
     assert (notice in result.stderr) == (not quiet)

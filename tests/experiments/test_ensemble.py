@@ -13,9 +13,11 @@ from elmlda.core.evaluate import combine_posteriors
 from elmlda.datasets import load_dataset
 from elmlda.networks.jobs import run_job
 from elmlda.runs.posteriors import PosteriorStore, UntrustedPosteriorsWarning
-from elmlda.settings import COMBINATIONS, DatasetRef, NetworkJob
+from elmlda.settings import COMBINATIONS, DatasetRef, NetworkJob, NetworkSettings
 
 ELMLDA = Path(sys.executable).with_name("elmlda")
+DOUBLE = NetworkSettings(precision="double")
+"""As the command has it for so small a data set."""
 ALL_SCHEMES = [word for scheme in COMBINATIONS for word in ("--combine", scheme)]
 
 
@@ -79,7 +81,7 @@ def test_every_scheme_and_size_by_hand(elmlda, clouds, tmp_path):
     assert len(rows) == 2 * 3 * len(COMBINATIONS)
     labels = load_dataset(None, clouds).test.labels
     networks = [
-        run_job(NetworkJob(DatasetRef(None, clouds), 7, (index,), (18,))).posteriors
+        run_job(NetworkJob(DatasetRef(None, clouds), 7, (index,), (18,), DOUBLE)).posteriors
         for index in range(6)
     ]
     for row in rows:

@@ -2,11 +2,10 @@
 
 import itertools
 from dataclasses import astuple, replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from plans import carry_out, make_plan, work_of
+from plans import carry_out, make_plan, make_unread, work_of
 
 from elmlda.experiments.sweep import Sweep, SweepRecord
 from elmlda.networks import jobs
@@ -15,8 +14,7 @@ from elmlda.networks.train import run_network
 from elmlda.settings import DatasetRef, NetworkSettings, Resources
 
 N_INPUTS = 9
-UNREAD = SimpleNamespace(n_inputs=N_INPUTS)
-"""Data that no network is trained on."""
+UNREAD = make_unread(N_INPUTS)
 MIXED, DOUBLE = (9, 18, 36), (100, 300)
 """Sizes that float32 is enough for, and that it is not enough for."""
 

@@ -4,11 +4,10 @@ import struct
 import time
 from collections import Counter
 from itertools import pairwise, permutations, product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from plans import carry_out
+from plans import carry_out, make_unread
 from plans import make_plan as plan_of
 
 from elmlda.core.direct_lda import solve_lda
@@ -53,7 +52,7 @@ def data_dir(tmp_path_factory):
 def make_plan(data_dir=None, fanouts=(1, 2), repeats=2):
     experiment, data = (
         Timing(fanouts=fanouts, repeats=repeats, seed=SEED),
-        SimpleNamespace(n_inputs=N_INPUTS),
+        make_unread(N_INPUTS),
     )
     return plan_of(experiment, data, DatasetRef(data_dir=data_dir), threads=1, chunk=250)
 

@@ -79,7 +79,6 @@ def test_replaced_between_networks(files, tmp_path, put):
     A copy overwrites the file in place, so that a worker may read it half written.
     """
     plan = "sweep", "--hidden", "40,80", "--repeats", "300", "--no-posteriors"
-    plan += "--precision", "double"  # the same labels whatever the number of threads
     folder, undisturbed = tmp_path / "run", tmp_path / "undisturbed"
     finish(words(files[0], undisturbed, plan))
     with started(words(files[0], folder, plan, "--jobs", "2")) as process:

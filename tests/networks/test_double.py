@@ -8,7 +8,7 @@ from plans import carry_out, make_plan
 
 from elmlda.datasets import Split, Table
 from elmlda.errors import ElmldaError
-from elmlda.experiments import compare, tune
+from elmlda.experiments import compare, plan, tune
 from elmlda.experiments.compare import CompareJob
 from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.tune import TuneJob
@@ -25,6 +25,7 @@ N_HIDDEN = 8
 @pytest.fixture
 def dataset(make_dataset, monkeypatch):
     """The data of this process's jobs."""
+    monkeypatch.setattr(plan, "CHEAP_IN_DOUBLE", 0)
     made = make_dataset(n_inputs=5)
     table = Table("made-up", Split(made.train.inputs, made.train.labels), classes=made.classes)
     monkeypatch.setattr(jobs, "load_job_data", lambda _: made)
