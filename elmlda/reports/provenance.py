@@ -54,7 +54,7 @@ def join_provenance(
 def merge(lists: Sequence[Sequence[str]]) -> list[str]:
     """What the lists have, once each, in their order; in the first list's where they disagree."""
     merged: list[str] = []
-    for each in lists:
+    for each in map(list, map(dict.fromkeys, lists)):
         for i, item in enumerate(each):
             if item not in merged:
                 later = (merged.index(other) for other in each[i + 1 :] if other in merged)

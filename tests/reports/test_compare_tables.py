@@ -177,7 +177,7 @@ def test_findings_count_sets_both_ways():
     assert first == (
         "Without a ridge, at fan-out 5, LDA-ELM has fewer errors than PI-ELM on 2 of 3 data sets: "
         "beyond chance (p < 0.05 after Holm's correction) on blobs (+6.00 points); PI-ELM on worse "
-        "(-2.00 points)."
+        "(−2.00 points)."
     )
 
 

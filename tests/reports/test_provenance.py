@@ -15,6 +15,7 @@ from elmlda.reports.provenance import merge
         (["ab", "bc", "xb"], "axbc"),
         (["ab", "ba"], "ab"),
         (["ab", "bxa"], "xab"),
+        (["aba"], "ab"),
     ],
 )
 def test_commands_of_several_runs_are_in_their_order(lists, expected):
