@@ -66,7 +66,7 @@ class RidgesPlan(Plan[AnyExperiment]):
         """Ridges of all networks."""
 
     def choose_precision(self, settings: NetworkSettings, ridges: Iterable[float]) -> NetworkSettings:
-        """The same in double precision if float32 may not be enough for the smallest ridge."""
+        """The same in double where float32 may not be enough for the smallest ridge, or it is cheap."""
         if min(ridges) <= smallest_sure_ridge(self.n_train):
             return settings.in_double()
         return self.settle_precision(settings, self.sizes[-1])

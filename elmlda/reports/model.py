@@ -85,7 +85,7 @@ class Table:
     kind: str = "numbers"
     """numbers, or claims: its rows become blocks on a narrow screen."""
 
-    @property
+    @cached_property
     def are_words(self) -> list[bool]:
         """For each column whether it is aligned on the left, as words are."""
         if self.kind == "claims":

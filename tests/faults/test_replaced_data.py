@@ -72,7 +72,7 @@ def test_replaced_before_the_workers_load_it(files, tmp_path, plan):
 
 
 @TWO_CORES
-@pytest.mark.parametrize("put", [os.replace, shutil.copy], ids=["at-once", "byte-by-byte"])
+@pytest.mark.parametrize("put", [os.replace, shutil.copy], ids=["at-once", "in-place"])
 def test_replaced_between_networks(files, tmp_path, put):
     """A worker keeps what it has loaded; one that loads only now refuses what it finds.
 
