@@ -16,13 +16,8 @@ import numpy as np
 
 from elmlda.core.arrays import FloatArray
 from elmlda.core.blas import add_gram, multiply, solve_lower
-from elmlda.core.factor import copy_in_double, factorise, is_nearly_singular
-from elmlda.core.solve import (
-    LostPrecisionError,
-    SingularCovarianceError,
-    require_every_class,
-    require_finite_gram,
-)
+from elmlda.core.factor import bound_inverse, copy_in_double, factorise
+from elmlda.core.solve import Rounding, require_every_class, require_finite_gram
 from elmlda.core.statistics import Statistics
 from elmlda.core.stopwatch import Stopwatch
 
@@ -71,7 +66,7 @@ def solve_lda(
         # Here in float64, and not in the Gram matrix: in float32 the difference would be rounded.
         add_gram(statistics.class_sums / np.sqrt(counts), factor, alpha=-1.0)
     with watch.part("factorisation"):
-        _factorise_covariance(factor, square_sums, statistics, ridge)
+        _factorise_covariance(factor, square_sums, statistics, Rounding.of(statistics, ridge))
     with watch.part("lda"):
         means = np.divide(statistics.class_sums, counts, order="F")
         weights = means.copy(order="F")
@@ -85,23 +80,10 @@ def solve_lda(
 
 
 def _factorise_covariance(
-    covariance: FloatArray, square_sums: FloatArray, statistics: Statistics, ridge: float
+    covariance: FloatArray, square_sums: FloatArray, statistics: Statistics, rounding: Rounding
 ) -> None:
     """Replace KΣ + ridge·I by its Cholesky factor; rounding is that of the Gram matrix."""
-    n_hidden, dtype = statistics.n_hidden, statistics.gram.dtype
-    n_sound = factorise(covariance, square_sums, dtype)
-    if not ridge:  # each class's mean takes a dimension
-        n_sound = min(n_sound, int(statistics.n_samples) - statistics.n_classes)
-    largest = float(square_sums.max())
-    if n_sound == n_hidden and not is_nearly_singular(covariance, n_hidden, dtype, largest):
-        return
-    if dtype == np.float32:
-        raise LostPrecisionError(
-            f"LDA's covariance of {n_hidden} hidden units is singular to within float32's rounding."
-        )
-    raise SingularCovarianceError(
-        f"LDA's covariance is singular: some combination of {n_hidden} hidden units is the same "
-        "for all samples of a class.",
-        "Use fewer hidden units or add {ridge}.",
-        ridge="1e-3",
-    )
+    n_hidden = statistics.n_hidden
+    is_factored = factorise(covariance, square_sums, statistics.gram.dtype) == n_hidden
+    inverse = bound_inverse(covariance) if is_factored else np.inf
+    rounding.require_covariance(n_hidden, statistics.class_counts, inverse)

@@ -37,24 +37,27 @@ def factorise(matrix: FloatArray, square_sums: FloatArray, dtype: np.dtype[Any])
     return int(unsound[0]) if len(unsound) else n_factored
 
 
-def is_nearly_singular(
-    factor: FloatArray, size: int, dtype: np.dtype[Any], largest: float | None = None
-) -> bool:
-    """Whether the first units have an eigenvalue that is rounding error: inverse iteration.
+def is_nearly_singular(factor: FloatArray, size: int, dtype: np.dtype[Any]) -> bool:
+    """Whether the first units have an eigenvalue that is rounding error.
 
-    A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
-    need be small; G⁻¹eⱼ for the smallest one is large all the same. Rounding is relative to the
-    `largest` square sum; unless given, the largest pivot, at most G's largest eigenvalue.
+    Rounding is relative to the largest pivot, at most G's largest eigenvalue.
     """
     leading = factor[:size, :size]
-    diagonal = np.einsum("ii->i", leading)
-    column = np.zeros((size, 1), order="F")
-    column[diagonal.argmin()] = 1
-    solve_lower(leading, column)
-    solve_lower(leading, column, transposed=True)
-    if largest is None:
-        largest = float(diagonal.max()) ** 2
-    return bool(np.linalg.norm(column) * rounding_tolerance(size, dtype) * largest >= 1)
+    largest = float(np.einsum("ii->i", leading).max()) ** 2
+    return bound_inverse(leading) * rounding_tolerance(size, dtype) * largest >= 1
+
+
+def bound_inverse(factor: FloatArray) -> float:
+    """A lower bound of the largest eigenvalue of (LLᵀ)⁻¹, and close to it: inverse iteration.
+
+    A pivot's own rounding grows as the units before it come close to dependence, so that no pivot
+    need be small; G⁻¹eⱼ for the smallest one is large all the same.
+    """
+    column = np.zeros((len(factor), 1), order="F")
+    column[np.einsum("ii->i", factor).argmin()] = 1
+    solve_lower(factor, column)
+    solve_lower(factor, column, transposed=True)
+    return float(np.linalg.norm(column))
 
 
 def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -53,6 +54,63 @@ class LostPrecisionError(ElmldaValueError):
 
 
 @dataclass(frozen=True)
+class Rounding:
+    """What is needed to tell a singular covariance KΣ from a sound one."""
+
+    square_sum: float
+    """The largest on the Gram matrix's diagonal, with the ridge."""
+    dtype: np.dtype[Any]
+    """The Gram matrix's."""
+    most_units: int | None
+    """K samples in N classes give Σ a rank of K - N at most; None with a ridge, which has no such
+    bound, and for weighted samples, whose number is not known."""
+
+    @classmethod
+    def of(cls, statistics: Statistics, ridge: float) -> Self:
+        """A ridge that rounding swallows counts as none."""
+        square_sum, dtype = float(np.diagonal(statistics.gram).max()), statistics.gram.dtype
+        counts, most_units = statistics.class_counts, None
+        if counts.dtype.kind != "f" and ridge <= rounding_tolerance(1, dtype) * square_sum:
+            most_units = int(counts.sum()) - int(np.count_nonzero(counts))
+        return cls(square_sum + ridge, dtype, most_units)
+
+    def require_covariance(self, n_hidden: int, counts: IntArray | FloatArray, inverse: float) -> None:
+        """Refuse a Σ that is singular, or that rounding can't tell from a singular one.
+
+        Both ways to LDA-ELM ask here. `inverse` is the largest eigenvalue of (KΣ + ridge·I)⁻¹, or a
+        lower bound of it; infinite where the factorisation failed.
+        """
+        if self.most_units is not None and n_hidden > self.most_units:
+            raise _singular(
+                n_hidden,
+                f"{counts.sum():,} samples in {len(counts):,} classes can carry at most "
+                f"{max(0, self.most_units):,} hidden units without a ridge, there are {n_hidden:,}.",
+            )
+        if inverse * rounding_tolerance(n_hidden, self.dtype) * self.square_sum < 1:
+            return
+        if self.dtype == np.float32:
+            raise LostPrecisionError(
+                f"LDA's covariance of {n_hidden:,} hidden units is singular to within float32's "
+                "rounding."
+            )
+        raise _singular(
+            n_hidden,
+            f"among {n_hidden:,} hidden units some are dead or repeated, or some combination of them "
+            "is the same for all samples of a class.",
+        )
+
+
+def _singular(n_hidden: int, cause: str) -> SingularCovarianceError:
+    error = SingularCovarianceError(
+        f"LDA's covariance is singular: {cause}",
+        "Use fewer hidden units or add a ridge ({ridge}).",
+        ridge="1e-3",
+    )
+    error.n_hidden = n_hidden
+    return error
+
+
+@dataclass(frozen=True)
 class PiOutputs:
     """PI-ELM's output weights at every hidden size, Eq. (5).
 
@@ -67,6 +125,8 @@ class PiOutputs:
     class_counts: IntArray | FloatArray
     ranks: tuple[int, ...]
     """Rank of the Gram matrix at each size: the size itself unless hidden units are dependent."""
+    rounding: Rounding | None
+    """None of a network from a file, for which LDA was solved before."""
 
     @property
     def n_classes(self) -> int:
@@ -86,6 +146,7 @@ class PiOutputs:
             self.explained[:, classes[:, None], classes],
             self.class_counts[classes],
             self.ranks,
+            self.rounding,
         )
 
     def scores(self, hidden: FloatArray) -> FloatArray:
@@ -192,7 +253,8 @@ def solve_pi(
             solution, ranks[i] = _solve_by_eigenvalues(statistics, sizes[i], ridge)
         weights[: sizes[i], i * n_classes : (i + 1) * n_classes] = solution
         explained[i] = statistics.class_sums[: sizes[i]].T @ solution
-    return PiOutputs(sizes, weights, explained, statistics.class_counts.copy(), tuple(ranks))
+    rounding = Rounding.of(statistics, ridge)
+    return PiOutputs(sizes, weights, explained, statistics.class_counts.copy(), tuple(ranks), rounding)
 
 
 def require_finite_gram(gram: FloatArray) -> None:
@@ -247,16 +309,15 @@ def derive_lda(pi: PiOutputs, priors: FloatArray) -> LdaOutputs:
 
     The module's docstring derives it; the ridge is the one that PI-ELM was solved with.
     """
-    counts = pi.class_counts.astype(np.float64)
-    n_samples = counts.sum()
     require_every_class(pi.class_counts)
-    for size, rank, explained in zip(pi.sizes, pi.ranks, pi.explained, strict=True):
-        try:
-            _require_invertible(size, rank, explained, pi.class_counts)
-        except SingularCovarianceError as error:
-            error.n_hidden = size
-            raise
-    maps = n_samples * np.linalg.inv(np.diag(counts) - pi.explained)
+    counts = pi.class_counts.astype(np.float64)
+    if pi.rounding:
+        for size, rank, explained in zip(pi.sizes, pi.ranks, pi.explained, strict=True):
+            inverse = np.inf
+            if rank == size:
+                inverse = _largest_inverse(pi.at(size), np.diag(counts) - explained)
+            pi.rounding.require_covariance(size, pi.class_counts, inverse)
+    maps = counts.sum() * np.linalg.inv(np.diag(counts) - pi.explained)
     distances = np.einsum("snm,smn->sn", pi.explained, maps) / counts
     return LdaOutputs(maps, np.log(priors) - distances / 2)
 
@@ -268,28 +329,12 @@ def require_every_class(class_counts: IntArray | FloatArray) -> None:
         raise ElmldaValueError(f"no training sample of class {empty}: LDA needs every class's mean.")
 
 
-def _require_invertible(
-    size: int, rank: int, explained: FloatArray, counts: IntArray | FloatArray
-) -> None:
-    """Refuse a Σ that is singular: as G is, or D - Q, if the units express a target or a constant."""
-    is_weighted = counts.dtype.kind == "f"
-    unfitted = np.eye(len(counts)) - explained / np.sqrt(np.outer(counts, counts))
-    if rank == size and np.linalg.eigvalsh(unfitted)[0] > 1e-9:
-        return
-    if not is_weighted and size >= counts.sum():
-        raise SingularCovarianceError(
-            "LDA needs more training samples than hidden units or a ridge: "
-            f"{counts.sum()} samples, {size} hidden units.",
-            "Add {ridge}.",
-            ridge="1e-3",
-        )
-    if rank < size:
-        few = ", or too few samples" if is_weighted else ""
-        cause = f"{size} hidden units have rank {rank} (dead or repeated units{few})"
-    else:
-        cause = f"some combination of {size} hidden units is the same for all samples of a class"
-    raise SingularCovarianceError(
-        f"LDA's covariance is singular: {cause}.",
-        "Use fewer hidden units or add a ridge ({ridge}).",
-        ridge="1e-3",
-    )
+def _largest_inverse(weights: FloatArray, unfitted: FloatArray) -> float:
+    """Largest eigenvalue of P (D - Q)⁻¹ Pᵀ, by which (KΣ)⁻¹ exceeds G⁻¹; infinite if D - Q has none.
+
+    G⁻¹ itself is sound where it has full rank: `solve_pi` sees to that.
+    """
+    try:
+        return float(eigh(weights.T @ weights, unfitted, eigvals_only=True)[-1])
+    except np.linalg.LinAlgError:
+        return np.inf

@@ -13,6 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from elmlda.core.arrays import FloatArray
 from elmlda.datasets import Dataset, Table
 from elmlda.datasets.catalogue import MNIST_SHA256
@@ -51,6 +54,8 @@ class NetworkPosteriors(NamedTuple):
     key: tuple[int, ...]
     n_hidden: int
     values: FloatArray
+    wrong: NDArray[np.uint8] | None = None
+    """Wrong answers at all sizes, kept beside them."""
 
 
 @dataclass(frozen=True)
@@ -301,15 +306,16 @@ def require_possible(
     """
     resolve_priors(settings.priors, dataset.train.count_classes(dataset.n_classes))
     dataset.input_space.require(settings)
-    n_train = len(dataset.train.labels)
-    if settings.ridge > 0 or n_hidden < n_train:
+    n_train, n_classes = len(dataset.train.labels), dataset.n_classes
+    most = n_train - n_classes  # each class's mean takes a dimension of the covariance
+    if settings.ridge > 0 or n_hidden <= most:
         return
-    fanout = (n_train - 1) // dataset.n_inputs
-    largest = {"hidden": n_train - 1} if by_units else {"fanout": fanout}
+    fanout = most // dataset.n_inputs
+    largest = {"hidden": most} if by_units else {"fanout": fanout}
     raise ElmldaError(
-        "LDA needs more training samples than hidden units or a ridge: "
-        f"{n_train:,} samples, {n_hidden:,} hidden units.",
-        "Add {ridge}, or use at most {}." if by_units or fanout else "Add {ridge}.",
+        f"{n_train:,} training samples in {n_classes:,} classes can carry at most {max(0, most):,} "
+        f"hidden units without a ridge, {n_hidden:,} are asked for.",
+        "Add {ridge}, or use at most {}." if largest.get("hidden", fanout) > 0 else "Add {ridge}.",
         ridge="1e-3",
         **largest,
     )

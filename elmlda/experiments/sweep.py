@@ -145,7 +145,7 @@ class SweepPlan(NetworkPlan["Sweep"]):
         ]  # fmt: skip
         kept = None
         if self.experiment.posteriors and solved[-1] == self.sizes[-1]:
-            kept = NetworkPosteriors(job.key, solved[-1], result.posteriors)
+            kept = NetworkPosteriors(job.key, solved[-1], result.posteriors, result.wrong)
         return Step(records, kept, note=note_double(repeat, result.precision, job.settings))
 
     def _share_each(

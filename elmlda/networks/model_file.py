@@ -229,7 +229,7 @@ def _read_network(
     counts, ridge = arrays["class_counts"], float(about["ridge"])
     if not 0 <= ridge < np.inf:
         raise ValueError(f"ridge {ridge}")
-    pi = PiOutputs((recipe.n_hidden,), weights, explained, counts, (int(about["rank"]),))
+    pi = PiOutputs((recipe.n_hidden,), weights, explained, counts, (int(about["rank"]),), None)
     return Network(recipe, layer, pi, arrays.get("priors"), ridge)
 
 

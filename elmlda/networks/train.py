@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from elmlda.core.arrays import FloatArray, IntArray
@@ -66,6 +67,12 @@ class Scored:
         scores = self.scores.get(method)
         return () if scores is None else tuple(count_errors(scores, labels).tolist())
 
+    def pack_wrong(self, labels: IntArray) -> NDArray[np.uint8]:
+        """Which test samples each method gets wrong at each size: n_methods × n_sizes × n_test bits."""
+        shape = len(self.scores), len(self.sizes), len(labels)
+        wrong = [labels != scores.argmax(axis=-1).T for scores in self.scores.values()]
+        return np.packbits(np.array(wrong, bool).reshape(shape), axis=-1)
+
     def errors_in_class(self, method: str, labels: IntArray, index: int) -> IntArray:
         """Errors at each size among the test samples of one class."""
         return count_errors(self.scores[method][labels == index], np.full(1, index))
@@ -99,6 +106,8 @@ class NetworkResult:
     n_test: int
     posteriors: FloatArray
     """LDA-ELM's at the largest size: n_test × n_classes, float32."""
+    wrong: NDArray[np.uint8]
+    """Wrong answers: a bit for each test sample, method that was asked for, and size."""
     precision: str
     part_seconds: dict[str, float]
     seconds: float
@@ -228,6 +237,7 @@ def _count(dataset: Dataset, trained: Trained) -> NetworkResult:
         errors["lda"],
         len(labels),
         found,
+        scored.pack_wrong(labels),
         trained.precision,
         dict(watch.parts),
         trained.seconds + time.perf_counter() - start,

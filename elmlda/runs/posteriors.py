@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elmlda.core.arrays import FloatArray
 from elmlda.core.evaluate import require_posteriors
@@ -39,13 +40,20 @@ class PosteriorStore:
     def _folder(self) -> Path:
         return self.run_folder / "posteriors"
 
-    def write(self, key: tuple[int, ...], n_hidden: int, posteriors: FloatArray) -> None:
-        """Keep a network's posteriors (float32)."""
+    def write(
+        self,
+        key: tuple[int, ...],
+        n_hidden: int,
+        posteriors: FloatArray,
+        wrong: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """Keep a network's posteriors (float32), and its wrong answers at all sizes."""
         self.require(posteriors)
         content = io.BytesIO()
         np.savez(
             content,
             posteriors=posteriors,
+            wrong=np.zeros(0, np.uint8) if wrong is None else wrong,
             network=np.array(self._network(key, n_hidden)),
             sha256=np.array(hashlib.sha256(posteriors.tobytes()).hexdigest()),
         )

@@ -216,7 +216,7 @@ def test_frequencies_may_be_said(invoke, arguments):
 
 def test_growth_that_cannot_be_is_refused_before_anything_is_timed(refusal, arguments, tmp_path):
     message = refusal(*arguments, "--growth", "1,70")
-    assert message.startswith("LDA needs more training samples than hidden units or a ridge: 600 ")
+    assert message.startswith("600 training samples in ")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -118,8 +118,9 @@ def test_a_run_does_not_go_on_with_a_changed_file(invoke, refusal, tmp_path):
 
 def test_more_hidden_units_than_samples(refusal, invoke):
     assert refusal("sweep", "--dataset", "wine") == (
-        "LDA needs more training samples than hidden units or a ridge: 118 samples, 260 hidden units. "
-        "Add --ridge 1e-3, or use at most --fanout 9."
+        "118 training samples in 3 classes can carry at most 115 hidden units without a ridge, 260 are "
+        "asked for. "
+        "Add --ridge 1e-3, or use at most --fanout 8."
     )
     result = invoke("sweep", "--dataset", "wine", "--repeats", 1, "--ridge", "1e-3")
     assert result.exit_code == 0, result.output

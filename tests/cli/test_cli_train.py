@@ -122,7 +122,7 @@ def test_options_of_train(train, tmp_path):
         (["--out", "."], ".: a folder, expected the name of a file for the model."),
         (["--out", "a/b.npz"], "a: no such folder for the model's file."),
         (["--ridge", "-1"], "ridge is -1.0: expected a number that is not negative."),
-        (["--ridge", "0", "--fanout", "67"], "LDA needs more training samples than hidden units"),
+        (["--ridge", "0", "--fanout", "67"], "600 training samples in 4 classes can carry at most 596"),
         (["--dataset", "cifar", "--data-dir", "nowhere"], "nowhere: No such file or directory"),
         (["--priors", "0.4,0.6"], "2 priors given, 4 classes"),
     ],

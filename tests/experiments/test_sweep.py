@@ -203,3 +203,13 @@ def test_blocks_of_rows_give_the_counts_of_all_rows(clouds, n_blocks, sizes):
         return [astuple(replace(record, seconds=0.0)) for record in found]
 
     assert records(n_blocks) == records(1)
+
+
+def test_wrong_answers_are_kept_for_every_size_and_method(tmp_path):
+    table = Sweep(dataset="iris", hidden=[4, 8], repeats=2).run(tmp_path)
+    for repeat, rows in table.groupby("repeat"):
+        with np.load(tmp_path / "posteriors" / f"{repeat}-8.npz") as kept:
+            wrong = np.unpackbits(kept["wrong"], axis=-1).sum(axis=-1)
+        assert (
+            wrong.tolist() == rows[["pi_errors", "pi_constant_errors", "lda_errors"]].T.values.tolist()
+        )

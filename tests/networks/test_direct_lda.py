@@ -41,7 +41,7 @@ def test_it_is_the_network_that_derives_from_pi(make_dataset, settings):
     derived = run_network(dataset, np.random.default_rng(11), (9,), settings)
     assert found.lda_errors == derived.lda_errors
     assert 0 < found.lda_errors[0] < 150, "too easy or too hard to show anything"
-    np.testing.assert_allclose(found.posteriors, derived.posteriors, atol=1e-4)
+    np.testing.assert_allclose(found.posteriors, derived.posteriors, atol=1e-3)  # float32 outputs
     assert found.precision == settings.precision
 
 
@@ -65,7 +65,7 @@ def test_mixed_that_is_not_enough_is_computed_in_double_and_said(make_dataset):
 
 
 def test_no_more_samples_than_units_are_refused(make_dataset):
-    with pytest.raises(SingularCovarianceError, match="40 hidden units"):
+    with pytest.raises(SingularCovarianceError, match="at most 37 hidden units"):
         run_direct(make_dataset(n_train=40), 0, 40)
 
 
