@@ -33,9 +33,7 @@ def elmlda(tmp_path):
 
 
 def _run(command, folder, **options):
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=300, **options
-    )
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, **options)
 
 
 @pytest.fixture
