@@ -7,6 +7,7 @@ tables, figures and pages of it. Estimators for scikit-learn: `ELMClassifier` an
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from elmlda.version import __version__
@@ -42,15 +43,19 @@ _NO_EXPERIMENTS = {
     "ELMEnsembleClassifier": "estimators",
     "report": "reports.write",
 }
+_NAMES = frozenset(__all__)
+if find_spec("sklearn") is None:  # `from elmlda import *` leaves out what can't be imported
+    __all__.remove("ELMClassifier")
+    __all__.remove("ELMEnsembleClassifier")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_NAMES})
 
 
 def __getattr__(name: str) -> Any:
     # Imported when asked for: the command line starts fast, and only estimators need scikit-learn.
-    if name not in __all__:
+    if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _NO_EXPERIMENTS.get(name, f"experiments.{name.lower()}")
     return getattr(import_module(f"elmlda.{module}"), name)

@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import resource
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -101,7 +102,10 @@ def measure_peak_bytes() -> int:
     Not ru_maxrss where the system tells more: Linux lets a new process inherit its parent's.
     """
     peak, _, _ = _read_field("self/status", "VmHWM").partition(" ")
-    return int(peak or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
+    if peak:
+        return int(peak) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _system_memory() -> int | None:

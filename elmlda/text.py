@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 LONGEST_NAME = 60
 """Characters of a class label or column that a message shows."""
@@ -25,6 +26,12 @@ def printable(text: object, limit: int | None = None) -> str:
 def as_text(name: str) -> str:
     """A file's name as a manifest can have it: bytes that are not UTF-8 become escapes."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def shorten_paths(words: object) -> str:
+    """Words with commas between, with only the name of each that is an absolute path."""
+    parts = str(words).split(",")
+    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
 
 
 def join_words(items: Iterable[object], last: str = "and") -> str:

@@ -79,7 +79,8 @@ def _describe_situation() -> tuple[str, Callable[[], object]]:
 def _run() -> int:
     """The exit code."""
     try:
-        cli.main(standalone_mode=False)
+        # What ctx.exit(1) asks for is returned; a command that ends by itself returns None.
+        return cli.main(standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -87,4 +88,3 @@ def _run() -> int:
         sys.excepthook(*sys.exc_info())
         say(BUG, err=True)
         return 1
-    return 0

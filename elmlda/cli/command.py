@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
@@ -12,7 +11,7 @@ from click.core import ParameterSource
 
 from elmlda.experiments.options import MACHINE, NETWORK, OUTPUT, WHAT
 from elmlda.ranges import format_ranges
-from elmlda.text import printable
+from elmlda.text import printable, shorten_paths
 
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 Function: TypeAlias = Callable[..., Any]
@@ -121,8 +120,8 @@ def _spell(param: click.Parameter, value: Any) -> list[str]:
     if getattr(param, "is_flag", False):
         return [name if value else max(param.secondary_opts, key=len)]
     if param.multiple:
-        return [word for one in value for word in (name, str(one))]
+        return [word for one in value for word in (name, shorten_paths(one))]
     if isinstance(value, tuple):
         is_whole = isinstance(value[0], int)
         return [name, format_ranges(value) if is_whole else ",".join(map(str, value))]
-    return [name, Path(value).name if Path(str(value)).is_absolute() else str(value)]
+    return [name, shorten_paths(value)]

@@ -32,10 +32,9 @@ def show_records(plan: AnyPlan, records: Sequence[Any]) -> str:
 
 def _has_papers_networks(plan: AnyPlan) -> bool:
     """Whether the paper's numbers can stand beside ours; its ensembles are of the largest networks."""
-    experiment = plan.experiment
-    fanout = getattr(experiment, "fanout", paper.LARGEST_FANOUT)
-    is_uniform = experiment.settings.input_weights == "uniform"
-    return plan.is_papers_data and is_uniform and fanout == paper.LARGEST_FANOUT
+    is_papers_kind = plan.is_papers_data and plan.settings.input_weights == "uniform"
+    papers_ensemble = (paper.LARGEST_FANOUT * paper.N_INPUTS,)
+    return is_papers_kind and (plan.experiment.name != "ensemble" or plan.sizes == papers_ensemble)
 
 
 def format_table(table: Table) -> str:

@@ -53,7 +53,7 @@ def train(**options: Any) -> None:
         say(f"bfloat16 {multiplier}.", err=True)
     with open_counter(wanted.n, options["quiet"] or wanted.n == 1) as bar:
         model = wanted.train(dataset, share, bar)
-    write_model(path, model)
+    write_model(path, model, is_new=not options["force"])  # another process may have written it
     if not options["quiet"]:
         say(_describe(path, replace(model, scaling=None), dataset, share.chunk))
         scale = f" (inputs up to {model.largest_input:g})" if model.largest_input else ""

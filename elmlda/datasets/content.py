@@ -4,8 +4,8 @@ import gzip
 import hashlib
 import io
 import os
+import secrets
 import stat
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -155,18 +155,20 @@ def _explain_system(path: object) -> Iterator[None]:
 
 
 @contextmanager
-def open_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to write that is there whole, on disk, or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+def open_whole(path: Path, is_new: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file to write that is there whole, on disk, or not at all; a new one replaces none."""
+    # Not by tempfile, whose files are the owner's alone: here the umask says who may read them.
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # noqa: PTH101
+        if is_new:
+            path.open("xb").close()  # only one of several processes gets the name
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

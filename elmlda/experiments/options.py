@@ -26,6 +26,7 @@ from elmlda.settings import (
     NetworkSettings,
     Resources,
 )
+from elmlda.text import shorten_paths
 
 WHAT, NETWORK, MACHINE, OUTPUT = "What to compute", "Network", "Machine", "Output"
 """Headings of a command's help."""
@@ -274,8 +275,9 @@ def _changed(options: Any) -> Iterator[str]:
 def _shorten(value: Any) -> Any:
     """Only the name of an absolute path, since its folder exists on this machine alone."""
     if isinstance(value, str | Path):
-        return Path(value).name if Path(value).is_absolute() else str(value)
-    return value
+        return shorten_paths(value)
+    # Not of a subclass: a named tuple is made otherwise, and has no paths.
+    return type(value)(map(_shorten, value)) if type(value) in (list, tuple) else value
 
 
 def read_numbers(numbers: WholeNumbers) -> tuple[int, ...]:

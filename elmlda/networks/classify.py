@@ -108,9 +108,12 @@ def _read_labels(path: Path) -> dict[tuple[str, int], str]:
         numbers = list(map(int, samples[0])) if samples else [0] * len(files)
     except ValueError as error:
         raise ElmldaError(f"{path}: column sample is not of whole numbers: {error}.") from error
-    rows = list(zip(files, numbers, labels, strict=True))
-    return {
-        (os.path.abspath(folder / name), sample): label  # noqa: PTH100
-        for folder in (path.parent, Path())
-        for name, sample, label in rows
-    }
+    found: dict[tuple[str, int], str] = {}
+    for folder in (path.parent, Path()):
+        for name, sample, label in zip(files, numbers, labels, strict=True):
+            known = found.setdefault((os.path.abspath(folder / name), sample), label)  # noqa: PTH100
+            if known != label:
+                raise ElmldaError(
+                    f"{path}: two labels, '{known}' and '{label}', for sample {sample} of {name}."
+                )
+    return found

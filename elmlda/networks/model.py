@@ -247,15 +247,18 @@ class Model:
     def scores(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """The only network's scores."""
         (network,) = self.networks
+        self._require_scale(inputs, chunk)
         return network.scores(self._scaled(inputs), chunk)
 
     def hidden_outputs(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """The only network's hidden outputs."""
         (network,) = self.networks
+        self._require_scale(inputs, chunk)
         return network.hidden_outputs(self._scaled(inputs), chunk)
 
     def posteriors(self, inputs: Rows, chunk: int = DEFAULT_CHUNK) -> FloatArray:
         """Posterior probabilities, n_samples × n_classes, of the networks combined."""
+        self._require_scale(inputs, chunk)
         starts = range(0, len(inputs), chunk)
         return np.concatenate([self._posteriors(inputs[i : i + chunk], chunk) for i in starts])
 
@@ -274,13 +277,18 @@ class Model:
         """Class indices of the samples."""
         return np.asarray(self.values(inputs, chunk).argmax(axis=1))
 
+    def _require_scale(self, inputs: Rows, chunk: int) -> None:
+        """Refuse pixels of 0 to 1 instead of 0 to 255; all samples together tell, not each chunk's."""
+        if self.largest_input is None:
+            return
+        chunks = (inputs[i : i + chunk] for i in range(0, len(inputs), chunk))
+        largest = max((float(np.abs(each).max(initial=0)) for each in chunks), default=0.0)
+        if largest and not 1 / OTHER_SCALE < largest / self.largest_input < OTHER_SCALE:
+            raise ElmldaValueError(
+                f"inputs up to {largest:g}, the model was trained on inputs up to "
+                f"{self.largest_input:g}: multiply them by {self.largest_input / largest:.4g}."
+            )
+
     def _scaled(self, inputs: Rows) -> Rows:
-        """Inputs as the networks take them. Pixels of 0 to 1 instead of 0 to 255 are refused."""
-        if self.largest_input is not None:
-            largest = float(np.abs(inputs[:]).max(initial=0))
-            if largest and not 1 / OTHER_SCALE < largest / self.largest_input < OTHER_SCALE:
-                raise ElmldaValueError(
-                    f"inputs up to {largest:g}, the model was trained on inputs up to "
-                    f"{self.largest_input:g}: multiply them by {self.largest_input / largest:.4g}."
-                )
+        """Inputs as the networks take them."""
         return inputs if self.scaling is None else self.scaling.apply(inputs[:])

@@ -47,7 +47,9 @@ ARRAYS: dict[str, tuple[Any, ...]] = {
 """Name -> kinds of elements, and the shape. The first four are in every file."""
 
 
-def write_model(path: Path, model: Model, with_input_weights: bool = False) -> None:
+def write_model(
+    path: Path, model: Model, with_input_weights: bool = False, is_new: bool = False
+) -> None:
     """Write a model, whole or not at all.
 
     Parameters
@@ -55,6 +57,7 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
     with_input_weights : keep the input weights themselves, beside the seeds: for a file that must be
         readable by any version of numpy, whatever becomes of its random numbers; constrained ones,
         which are made of training samples, are kept in any case
+    is_new : refuse to replace a file
     """
     networks = model.networks
     about = {
@@ -87,7 +90,7 @@ def write_model(path: Path, model: Model, with_input_weights: bool = False) -> N
     content = io.BytesIO()
     save = np.savez_compressed if is_constrained else np.savez  # most of those weights may be zero
     save(content, **arrays)  # type: ignore[arg-type,unused-ignore]
-    write_atomically(path, content.getvalue(), ADVICE)
+    write_atomically(path, content.getvalue(), ADVICE, is_new)
 
 
 def read_model(path: Path) -> Model:

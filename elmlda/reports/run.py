@@ -76,6 +76,10 @@ SUBJECTS: dict[str, ModuleType] = {
 """Name of a CSV file -> the module that makes sections of it, in the report's order."""
 
 
+OUR_COLUMNS = r"^(?!paper_)(?!.*_distance$)"
+"""Those of Tables 1 and 2 that have nothing of the paper's in them."""
+
+
 def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFrame]:
     """Name of the CSV file -> its table."""
     makers: dict[str, tuple[Sequence[Any], Callable[[Any], pd.DataFrame]]] = {
@@ -87,6 +91,9 @@ def _tabulate(run: RunRecords, claims: Sequence[Claim]) -> dict[str, pd.DataFram
         "calibration_table": (run.calibration, calibration.tabulate_calibration),
     }
     tables = {name: tabulate(records) for name, (records, tabulate) in makers.items() if records}
+    if not run.is_papers_kind:
+        for name in {"table1", "table2"} & tables.keys():
+            tables[name] = tables[name].filter(regex=OUR_COLUMNS)
     for name, rows in (("table1", sweep.AS_PRINTED), ("table2", timing.AS_PRINTED)):
         if claims and name in tables:
             tables[f"{name}_as_printed"] = sweep.tabulate_as_printed(tables[name], rows)

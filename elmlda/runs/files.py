@@ -21,13 +21,13 @@ RESUMES = (
 NO_FOLDER = "Its folder is not there: restore it and run the same command again, or use another {out}."
 
 
-def write_atomically(path: Path, content: bytes, advice: str = RESUMES) -> None:
+def write_atomically(path: Path, content: bytes, advice: str = RESUMES, is_new: bool = False) -> None:
     """Write a file so that it is there whole, or not at all; `advice` is what to do if it is not.
 
-    It is an `ElmldaError`'s, and may have {out} in it.
+    It is an `ElmldaError`'s, and may have {out} in it. A new file must not be there already.
     """
     with explain_refusal(path, advice):
-        with open_whole(path) as file:
+        with open_whole(path, is_new) as file:
             file.write(content)
         sync_folder(path.parent)
 

@@ -17,7 +17,9 @@ PAPERS, OTHER = True, False
 
 
 def show(experiment, records, is_papers_data):
-    return show_records(SimpleNamespace(experiment=experiment, is_papers_data=is_papers_data), records)
+    sizes = (784 * getattr(experiment, "fanout", 1),)
+    plan = {"experiment": experiment, "settings": experiment.settings, "sizes": sizes}
+    return show_records(SimpleNamespace(**plan, is_papers_data=is_papers_data), records)
 
 
 def sweep_records(fanouts, repeats=2):

@@ -85,7 +85,6 @@ def test_no_errors_at_all_have_no_improvement():
     assert math.isnan(row["improvement_percent"])
 
 
-@pytest.mark.filterwarnings("ignore:Sample size too small")  # as older scipy says of its own answer
 @pytest.mark.parametrize("n_repeats", [3, 50])
 def test_differences_are_of_pairs(n_repeats):
     pi, lda, records = made_up(784, n_repeats, seed=n_repeats)
@@ -95,7 +94,8 @@ def test_differences_are_of_pairs(n_repeats):
     low, high = paired.confidence_interval(0.95)
     assert row["difference"] == pytest.approx(differences.mean())
     assert row["difference_interval"] == pytest.approx(100 * (high - low) / 2 / N_TEST)
-    assert row["wilcoxon_p"] == pytest.approx(stats.wilcoxon(pi, lda, method="approx").pvalue)
+    without_zeros = differences[differences.round(9) != 0].round(9)
+    assert row["wilcoxon_p"] == pytest.approx(stats.wilcoxon(without_zeros).pvalue)
     assert row["pi_sd"] == pytest.approx(100 * np.std(pi, ddof=1) / N_TEST)
     assert row["lda_sd"] == pytest.approx(100 * np.std(lda, ddof=1) / N_TEST)
 

@@ -1,0 +1,63 @@
+"""How long a run takes, by --dry-run: within a factor of two on a quiet machine, or as a range.
+
+The tests are of estimates that are far too short: on a machine with other work the speed that is
+measured for a moment may be a fraction of its own, and the estimate too long.
+"""
+
+import os
+import re
+import statistics
+import time
+
+import pytest
+
+pytestmark = pytest.mark.slow
+UNITS = {"s": 1, "min": 60, "h": 3600}
+
+
+@pytest.fixture
+def estimate(succeed):
+    """The longest time that a dry run names, in seconds."""
+
+    def run(*arguments):
+        (line,) = [
+            line for line in succeed(*arguments, "--dry-run").splitlines() if line.startswith("time")
+        ]
+        found = re.findall(r"([\d.,]+) ?(s|min|h)\b", line)
+        return max(float(number.replace(",", "")) * UNITS[unit] for number, unit in found)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(
+            "sweep --dataset iris --hidden 4 --repeats 1500",
+            marks=pytest.mark.xfail(strict=True, reason="what each network takes beside BLAS"),
+        ),
+        pytest.param(
+            "compare --dataset wine --hidden 2000 --repeats 1 --folds 2",
+            marks=pytest.mark.xfail(strict=True, reason="GCV's eigenvalues"),
+        ),
+    ],
+    ids=["small networks", "GCV"],
+)
+def test_a_run_does_not_take_far_longer_than_estimated(estimate, succeed, command):
+    words = [*command.split(), "--out", "run"]
+    expected = estimate(*words)
+    start = time.perf_counter()
+    succeed(*words, "--quiet")
+    took = time.perf_counter() - start - 1  # without what Python takes to start
+    assert took / 4 < expected
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+@pytest.mark.xfail(
+    strict=True, reason="the speed is measured with all threads, whatever --threads says"
+)
+def test_one_thread_takes_longer_than_two(estimate):
+    wanted = "sweep", "--fanout", 10, "--repeats", 200, "--threads"
+    pairs = [[estimate(*wanted, threads) for threads in (1, 2)] for _ in range(5)]
+    one, two = (statistics.median(each) for each in zip(*pairs, strict=True))
+    assert 1.4 < one / two < 3
