@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from elmlda import stop
-
 
 def main() -> None:
     """Run the command line."""
-    stop.listen()  # before the imports below, which take a moment
+    from elmlda.cli.stop import listen
+
+    listen()  # before the imports below, which take a moment
     from elmlda.cli import main as run
 
     run()

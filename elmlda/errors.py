@@ -11,8 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-PYTHON_NAMES = {"out": "folder", "fanout": "fanouts", "fanout_": "fanout", "from_": "source"}
-"""Where an argument is not called what the option is; `fanout_` is that of a single fan-out."""
+PYTHON_NAMES = {"out": "folder", "from_": "source"}
+"""Where an argument is not called what the option is."""
 
 
 class ElmldaError(Exception):
@@ -56,7 +56,7 @@ def _as_option(name: str, value: object) -> str:
 
 
 def _as_argument(name: str, value: object) -> str:
-    argument = PYTHON_NAMES.get(name, name)
+    argument = PYTHON_NAMES.get(name, name.rstrip("_"))
     if value is None:
         return argument
     return f"{argument}={value}" if _is_number(value) else f"{argument}={str(value)!r}"

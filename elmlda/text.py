@@ -28,9 +28,9 @@ def as_text(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def shorten_paths(words: object) -> str:
-    """Words with commas between, with only the name of each that is an absolute path."""
-    parts = str(words).split(",")
+def without_folders(text: str) -> str:
+    """Only the names of absolute paths, with commas between: their folders are this machine's."""
+    parts = text.split(",")
     return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
 
 

@@ -39,18 +39,6 @@ def without_proc(monkeypatch):
     monkeypatch.setattr(Path, "read_text", missing)
 
 
-def pytest_terminal_summary(terminalreporter):
-    """How many inputs the properties of damaged files have seen, on all workers."""
-    reports = [
-        report for group in ("passed", "failed") for report in terminalreporter.getreports(group)
-    ]
-    counts = [
-        int(value) for report in reports for name, value in report.user_properties if name == "inputs"
-    ]
-    if counts:
-        terminalreporter.write_line(f"{sum(counts):,} inputs in {len(counts)} tests of bad input")
-
-
 @pytest.fixture(scope="session")
 def mnist() -> Dataset:
     return load_dataset("mnist")

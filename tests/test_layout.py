@@ -9,11 +9,18 @@ import pytest
 import elmlda
 
 ROOT = Path(elmlda.__file__).parent
-LIGHT = {"errors", "settings", "ranges", "machine", "paper", "stop", "text", "version"}
+LIGHT = {"errors", "files", "machine", "options", "paper", "settings", "text", "version"}
 ORDER = (
-    "core", "datasets", "runs", "networks", "execute", "experiments", "bench", "reports", "estimators",
+    "core",
+    "datasets",
+    "networks",
+    "runs",
+    "verify",
+    "experiments",
+    "reports",
+    "estimators",
     "cli",
-)  # fmt: skip
+)
 FILES = sorted(ROOT.rglob("*.py"))
 ALLOWED_IN_CORE = {"numpy", "scipy"}
 

@@ -1,24 +1,27 @@
-"""elmlda data: which data sets there are, and what is in them."""
+"""elmlda data: which data sets there are, what is in them, and their files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.cli.command import Command, Group
-from elmlda.cli.fetch import NAME_WIDTH, fetch, verify
-from elmlda.cli.options import field_options
+from elmlda.cli.options import Command, build, options_of, quiet_option
 from elmlda.cli.terminal import say
-from elmlda.cli.values import NAME_OR_PATH
-from elmlda.experiments.options import SourceOptions
+from elmlda.errors import ElmldaError
+from elmlda.settings import DataOptions
 from elmlda.text import join_words, printable
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset, DatasetInfo
 
+NAME_WIDTH = 14
+"""Of a set's or a file's name."""
 
-@click.group(cls=Group)
+
+@click.group()
 def data() -> None:
     """Show the data sets, check them, and fetch those that do not come with elmlda."""
 
@@ -29,32 +32,76 @@ def list_command() -> None:
     from elmlda.datasets import list_datasets
 
     for info in list_datasets():
-        away = "" if info.is_here else f"  [not here: elmlda data fetch {info.name}]"
-        say(f"{info.name:{NAME_WIDTH}} {info.title}: {_describe_size(info)}{away}")
+        away = "" if info.is_here else f"  (elmlda data fetch {info.name})"
+        say(f"{info.name:{NAME_WIDTH}} {_describe_size(info)}{away}")
         say(f"{'':{NAME_WIDTH}} {info.origin}; {info.licence}")
 
 
-data.add_command(verify)
-
-
 @data.command(cls=Command)
-@click.argument("name", type=NAME_OR_PATH, metavar="NAME|FILE")
-@field_options(SourceOptions, "label", "drop")
-def info(name: str, label: str | None, drop: tuple[str, ...]) -> None:
+@click.argument("dataset", metavar="NAME|FILE")
+@options_of(DataOptions, "label drop missing")
+def info(dataset: str, **given: Any) -> None:
     """Show all about a data set: origin, licence, citation, inputs, classes, checksums.
 
     For your own file it shows how it is read: which inputs, which classes, which split.
     """
     from elmlda.datasets import find_info, load_dataset
 
-    known = find_info(name)
+    known = find_info(dataset)
     if known:
         say(_describe_known(known))
     if not known or known.is_here:
-        say(_describe_content(load_dataset(name, label=label, drop=drop)))
+        options = build(DataOptions, given)
+        loaded = load_dataset(dataset, label=options.label, drop=options.drop, missing=options.missing)
+        say(_describe_content(loaded.split()))
 
 
-data.add_command(fetch)
+@data.command(cls=Command)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def verify(names: tuple[str, ...]) -> None:
+    """Compare every file of data sets with its checksum: of those that are named, or of all here."""
+    from elmlda.datasets import list_datasets, verify_dataset
+
+    infos = [] if names else list_datasets()
+    chosen = names or [info.name for info in infos if info.is_here]
+    checks = [(name, check) for name in chosen for check in verify_dataset(name)]
+    for name, check in checks:
+        say(f"{'ok ' if check.ok else 'BAD'} {name:{NAME_WIDTH}} {check.name}: {check.message}")
+    for name in (info.name for info in infos if not info.is_here):
+        say(f"{name}: not here (elmlda data fetch {name})")
+    if broken := [check for _, check in checks if not check.ok]:
+        raise ElmldaError(f"{len(broken)} of {len(checks)} files are not the original: see above.")
+
+
+@data.command(cls=Command)
+@click.argument("name")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Copy the files from this folder instead; they must have the known content.",
+)
+@quiet_option
+def fetch(name: str, source: Path | None, quiet: bool) -> None:
+    """Fetch a data set that does not come with elmlda, from its mirrors.
+
+    Each file is compared with its SHA-256 before it counts. Nothing else downloads anything.
+    """
+    from elmlda.datasets import fetch_dataset
+
+    lines = fetch_dataset(name, source, None if quiet else _make_bar)
+    if not quiet:
+        say("\n".join(lines))
+
+
+def _make_bar(name: str) -> Any:
+    from tqdm import tqdm
+
+    # pooch sets the true total, but leaves alone a bar that counts as false.
+    return tqdm(
+        desc=name, total=1, unit="B", unit_scale=True, file=sys.stderr, leave=False, disable=None
+    )
 
 
 def _describe_size(info: DatasetInfo) -> str:
@@ -75,18 +122,14 @@ def _describe_known(info: DatasetInfo) -> str:
 
 def _describe_content(dataset: Dataset) -> str:
     """What a network would get of it."""
-    import numpy as np
-
+    assert dataset.test is not None
     shape = f", images of {' × '.join(map(str, dataset.image_shape))}" if dataset.image_shape else ""
     scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"
     rows = [("inputs", f"{dataset.n_inputs}{shape}, {scaled}")]
     if dataset.feature_names:
         rows.append(("", join_words(dataset.feature_names)))
-    split = dataset.preparation.get("split", "its own")
-    drawn = f" (rows {dataset.preparation['rows']})" if "rows" in dataset.preparation else ""
-    rows.append(("split", f"{split}{drawn}"))
-    parts = dataset.train, dataset.test
-    counts = [np.bincount(part.labels, minlength=dataset.n_classes) for part in parts]
+    rows.append(("split", dataset.preparation.get("split", "its own")))
+    counts = [part.count_classes(dataset.n_classes) for part in (dataset.train, dataset.test)]
     classes = [*map(printable, dataset.classes), "all"]
     width = max(len("class"), *map(len, classes))
     rows.append(("samples", f"{'class':{width}} {'train':>7} {'test':>7}"))

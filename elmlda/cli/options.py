@@ -1,98 +1,155 @@
-"""Options of commands; those of experiments are made from the fields of their dataclasses."""
+"""Options of commands: names are listed here, defaults, constraints and help are the fields'."""
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import Field, fields
+import shlex
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from elmlda.cli.command import Decorator, flag, option, together
 from elmlda.cli.config import read_config
-from elmlda.cli.values import CONTESTANT_NAMES, COUNT, NAME_OR_PATH, NUMBERS, PATH, RANGES, RIDGE
-from elmlda.experiments.options import OUTPUT, Share
+from elmlda.experiments.pool import Machine
+from elmlda.options import Constraint, Options, spell_ranges
+from elmlda.text import without_folders
 
-KINDS = {
-    "WholeNumbers": RANGES,
-    "Numbers": NUMBERS,
-    "Ridge": RIDGE,
-    "ContestantNames": CONTESTANT_NAMES,
-    "NameOrPath": NAME_OR_PATH,
-    "NameOrPath | Iterable[NameOrPath]": NAME_OR_PATH,
-    "Path": PATH,
-    "float": float,
-    "int": COUNT,
-}
-"""Kinds of values by a field's annotation; others are text."""
+Function: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Function], Function]
+Built = TypeVar("Built", bound=Options)
+
+DATA = "dataset label drop missing"
+NETWORK = "activation bias weight_range priors precision input_weights weight_norm seed"
+"""Options of networks that the command line has; config files and Python have all."""
+GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 
 
-def field_options(kind: type[Any], *names: str) -> Decorator:
-    """Options for the fields of a dataclass, or for some of them: its own first, then its bases'."""
-    known = {field.name: field for field in fields(kind)}
-    declared = (name for base in kind.__mro__ for name in inspect.get_annotations(base))
-    ordered = dict.fromkeys(name for name in declared if name in (names or known))
-    return together(*(_make_option(known[name]) for name in ordered))
+class FieldOption(click.Option):
+    """An option that is a field of a dataclass, whose constraint checks it."""
+
+    constraint: Constraint
+    group = "Options"
 
 
-def _make_option(field: Field[Any]) -> Decorator:
-    about, kind = dict(field.metadata), str(field.type).removesuffix(" | None")
-    help, word = about.pop("help"), field.name.replace("_", "-")
-    if kind == "bool":
-        flags = about.pop("flags", f"--{word}/--no-{word}")
-        shown = "/" in flags and field.default is not None
-        return flag(flags, help, default=field.default, show_default=shown, **about)
-    limits, choices = about.pop("limits", None), about.pop("choices", None)
-    value = click.IntRange(*limits) if limits else click.Choice(choices) if choices else KINDS.get(kind)
-    default = _as_words(field.default, "multiple" in about)
-    return option(about.pop("flags", f"--{word}"), help, value, default, **about)
+class Command(click.Command):
+    """A command whose help has its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            if row := param.get_help_record(ctx):
+                groups.setdefault(getattr(param, "group", "Options"), []).append(row)
+        for heading, rows in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows, col_max=24)
 
 
-def _as_words(default: Any, multiple: bool) -> Any:
-    """A default as the help shows it."""
-    if multiple:
-        return [default] if isinstance(default, str) else default
-    return ",".join(f"{value:g}" for value in default) if isinstance(default, tuple) else default
+def options_of(kind: type[Options], names: str, group: str = "Options") -> Decorator:
+    """Options for these fields of a dataclass, in this order."""
+    known = {each.name: each for each in fields(kind)}
+
+    def decorate(command: Function) -> Function:
+        for name in reversed(names.split()):
+            command = _make_option(name, known[name].default, known[name].metadata, group)(command)
+        return command
+
+    return decorate
 
 
-def find_option(field: Field[Any]) -> str:
-    """What the command line calls a field's option."""
-    flags = field.metadata["flags"].split() if "flags" in field.metadata else [field.name]
-    return str(flags[-1].lstrip("-"))
+def _make_option(name: str, default: Any, about: Any, group: str) -> Decorator:
+    constraint: Constraint = about["constraint"]
+    word = name.replace("_", "-")
+    more: dict[str, Any] = {}
+    help, shown = about["help"], _spell(default)
+    if constraint.is_flag:
+        flags, more = [f"--{word}/--no-{word}", name], {"default": default}
+    else:
+        flags = [f"--{word}", name]
+        more = {"metavar": constraint.metavar.upper(), "type": str, "multiple": constraint.is_repeated}
+        if constraint.choices:
+            more |= {"type": click.Choice(constraint.choices), "metavar": None}
+        if shown and "[default" not in help:
+            help += f"  [default: {shown}]"
+
+    def decorate(command: Function) -> Function:
+        made = click.option(*flags, help=help, cls=FieldOption, **more)(command)
+        params = made.__click_params__  # type: ignore[attr-defined]
+        params[-1].constraint, params[-1].group = constraint, group
+        return made
+
+    return decorate
 
 
-config_option = option(
+def _spell(value: Any) -> str:
+    """A value as the command line has it."""
+    if isinstance(value, tuple):
+        is_whole = bool(value) and all(isinstance(each, int) for each in value)
+        return spell_ranges(value) if is_whole else ",".join(map(_spell, value))
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def build(kind: type[Built], given: dict[str, Any]) -> Built:
+    """Make an experiment, or another dataclass of options, from what was given."""
+    ctx, names = click.get_current_context(), {each.name for each in fields(kind)}
+    chosen = {
+        name: given[name]
+        for name in names & given.keys()
+        if ctx.get_parameter_source(name) in GIVEN and given[name] is not None
+    }
+    if {"fanout", "hidden"} <= chosen.keys():  # the command line's goes before the config file's
+        sources = {name: ctx.get_parameter_source(name) for name in ("fanout", "hidden")}
+        for name, source in sources.items():
+            if source == ParameterSource.DEFAULT_MAP and set(sources.values()) == set(GIVEN):
+                del chosen[name]
+    more = (ctx.meta.get("elmlda.config") or {}).items()
+    return kind(**{name: value for name, value in more if name in names} | chosen)
+
+
+config_option = click.option(
     "--config",
-    "Defaults for these options, in a TOML file or one of elmlda's own: paper, quick, shaped, choices, "
-    "compare. Flags override it.",
-    PATH,
     metavar="NAME|FILE",
     is_eager=True,
     expose_value=False,
     callback=read_config,
-    group=OUTPUT,
+    help="Defaults for all options, in a TOML file or one of elmlda's own. Flags override it.",
 )
-quiet_option = flag("--quiet", "Print nothing but errors.", group=OUTPUT)
-last_options = together(
-    config_option,
-    flag("--dry-run", "Say what would be done and what it takes, and stop.", group=OUTPUT),
-    quiet_option,
-)
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 
-def out_option(help: str, default: Path | None = None, metavar: str = "DIR") -> Decorator:
+def out_option(help: str, metavar: str = "DIR") -> Decorator:
     """Where the command writes."""
-    return option("--out", help, PATH, default, metavar=metavar, group=OUTPUT)
+    return click.option("--out", type=click.Path(path_type=Path), metavar=metavar, help=help)
 
 
-def run_options(*share: str) -> Decorator:
-    """How one run is conducted, and where; only these of `Share`'s options, if any are named."""
-    out = out_option("The run's folder; a run that is there goes on.  [default: results/<data set>]")
-    return together(field_options(Share, *share), out, last_options)
+def run_options(help: str = "The run's folder; a run that is there goes on.") -> Decorator:
+    """How a run is made, and where."""
+    out = out_option(f"{help}  [default: results/...]")
+    dry_run = click.option(
+        "--dry-run", is_flag=True, help="Say what would be done and what it takes, and stop."
+    )
+
+    def decorate(command: Function) -> Function:
+        for each in (quiet_option, dry_run, config_option, out):
+            command = each(command)
+        return options_of(Machine, "jobs threads cluster", "Machine")(command)
+
+    return decorate
 
 
-def study_options(folder: str, what: str) -> Decorator:
-    """How several runs are conducted, and where: in `folder` by default, one for each `what`."""
-    out = out_option(f"Folder with a run for each {what}; runs that are there go on.", Path(folder))
-    return together(field_options(Share), out, last_options)
+def spell_command() -> str:
+    """The command as it was given, with options that are not the default, also from a config file.
+
+    Absolute paths are cut to their name, since their folders exist on this machine alone.
+    """
+    ctx = click.get_current_context()
+    words = ["elmlda", str(ctx.info_name)]
+    for param in ctx.command.params:
+        name, value = str(param.name), ctx.params.get(str(param.name))
+        is_given = ctx.get_parameter_source(name) in GIVEN and name not in ("config", "quiet")
+        if is_given and value not in (None, (), False):
+            for each in value if isinstance(value, tuple) else [value]:
+                words.append(max(param.opts, key=len))
+                words += [] if each is True else [without_folders(str(each))]
+    return shlex.join(words)

@@ -2,102 +2,73 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.cli.answers import as_csv_lines, as_lines
-from elmlda.cli.command import Command, flag, option
-from elmlda.cli.options import field_options
-from elmlda.cli.terminal import say
-from elmlda.cli.values import NAME_OR_PATH, PATH
+from elmlda.cli.options import Command
+from elmlda.cli.terminal import say, shorten
 from elmlda.errors import ElmldaError
-from elmlda.experiments.options import OUTPUT, SourceOptions
+from elmlda.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from elmlda.datasets.samples import Reading
-    from elmlda.networks.classify import Answers, TrueLabels
+    from elmlda.networks.classify import Answers
     from elmlda.networks.model import Model
 
-MOST_SHOWN = 40
+PATH = click.Path(path_type=Path)
 
 
 @click.command(cls=Command)
 @click.argument("model_file", type=PATH, metavar="MODEL")
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
-@field_options(SourceOptions, "drop")
-@option("--key", "NPZ files: the array to read, if there are several.", metavar="NAME")
-@flag("--as-is", "Images: they are already as in the training data, so only read them.")
-@option(
+@click.option("--drop", multiple=True, metavar="COLUMN", help="A column of a table that is no input.")
+@click.option("--key", metavar="NAME", help="NPZ files: the array to read, if there are several.")
+@click.option(
     "--labels",
-    "Count errors; labels are the names of the files' folders (folder), the beginnings of the files' "
-    "names, as in 7-anna.jpg (name), or in a CSV file with the columns file and label, and sample "
-    "where a file has several.",
-    NAME_OR_PATH,
     metavar="folder|name|FILE",
+    help="Count errors; labels are the names of the files' folders (folder), the beginnings of the "
+    "files' names, as in 7-anna.png (name), or in a CSV file with the columns file and label, and "
+    "sample where a file has several.",
 )
-@flag("--csv as_csv", "Print CSV, with the posterior of every class.", group=OUTPUT)
-@option(
-    "--show",
-    "Images: draw each (the first 40) beside what was classified, with the posteriors as bars.",
-    PATH,
-    metavar="FILE.png",
-    group=OUTPUT,
-)
-def predict(model_file: Path, files: tuple[Path, ...], as_csv: bool, **options: Any) -> None:
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with the posterior of every class.")
+def predict(
+    model_file: Path, files: tuple[Path, ...], labels: str | None, as_csv: bool, **given: Any
+) -> None:
     """Classify the samples in each FILE with a MODEL of elmlda train.
 
     FILE is an IDX file (raw or .gz), .npz or .npy, .csv with a sample in each line, or an image
-    (.png, .jpg) of one digit, drawn or photographed. The digit is found and brought to MNIST's form:
-    light on dark, scaled to fit 20 × 20 and centred by mass in 28 × 28. A file that can't be
-    classified does not stop those after it; the exit code is 1 then.
+    (.png, .jpg) of one clean digit, which is brought to MNIST's form. A file that can't be classified
+    does not stop those after it; the exit code is 1 then.
     """
-    from elmlda.datasets.samples import Reading
-    from elmlda.networks.classify import find_labels
+    from elmlda.datasets.samples import SampleFormat
+    from elmlda.networks.classify import classify, find_labels
     from elmlda.networks.model_file import read_model
 
-    show, labels = options.pop("show"), options.pop("labels")
     model, truth = read_model(model_file), find_labels(labels)
-    names = None if model.feature_names is None else tuple(model.feature_names)
-    reading = Reading(model.recipe.n_inputs, model.image_shape, names, **options)
+    form = SampleFormat(model.recipe.n_inputs, model.image_shape, model.columns, **given)
     n_classified, right = 0, list[bool]()
-    images: list[Answers] = []
-    for answers in _classify(files, model, reading, truth):
-        csv_lines = as_csv_lines(answers, model, n_classified == 0, bool(labels))
-        for line in csv_lines if as_csv else as_lines(answers, model):
+    for path in files:
+        try:
+            answers = classify(path, model, form, truth)
+        except ElmldaError as error:
+            say(f"Error: {shorten(error.for_command_line())}", err=True)
+            continue
+        lines = as_csv_lines(answers, model, not n_classified, bool(labels))
+        for line in lines if as_csv else as_lines(answers, model):
             say(line)
         n_classified += 1
         right += answers.right(model.classes)
-        if show and answers.digit is not None and len(images) < MOST_SHOWN:
-            images.append(answers)
     if labels:
         say(_describe_errors(right), err=as_csv)
-    if show:
-        _write_picture(show, images, model)
     if n_classified < len(files):
         if len(files) > 1:
             say(f"{len(files) - n_classified} of {len(files)} files were not classified.", err=True)
         click.get_current_context().exit(1)
-
-
-def _classify(
-    files: tuple[Path, ...], model: Model, reading: Reading, truth: TrueLabels
-) -> Iterator[Answers]:
-    """Classify each file; those that can't be are a line on stderr."""
-    from elmlda.networks.classify import classify
-
-    for path in files:
-        try:
-            answers = classify(path, model, reading, truth)
-        except ElmldaError as error:
-            say(f"Error: {' '.join(error.for_command_line().split())}", err=True)
-            continue
-        if answers.digit is not None and answers.digit.touches_border:
-            say(f"Warning: {path}: the ink touches the border: the digit may be cut off.", err=True)
-        yield answers
 
 
 def _describe_errors(right: list[bool]) -> str:
@@ -107,10 +78,39 @@ def _describe_errors(right: list[bool]) -> str:
     return f"Errors: {n_errors:,} of {len(right):,} ({100 * n_errors / len(right):.2f} %)"
 
 
-def _write_picture(path: Path, images: list[Answers], model: Model) -> None:
-    from elmlda.reports.answers import draw_answers
-    from elmlda.runs.files import write_atomically
+def as_lines(answers: Answers, model: Model) -> Iterator[str]:
+    """A line for each sample: its label, the second guess, and the true label if that is another."""
+    kind = "posterior" if model.has_posteriors else "score"
+    for i, (row, true) in enumerate(zip(answers.values, answers.truth, strict=True)):
+        second, first = row.argsort(kind="stable")[-2:]
+        label, other = (printable(model.classes[each]) for each in (first, second))
+        show = _round if model.has_posteriors else "{:.4f}".format
+        values = [show(row[each]) for each in (first, second)]
+        line = f"{printable(answers.name(i))}  {label}  {kind} {values[0]}, second {other} {values[1]}"
+        yield line if true in (None, label) else f"{line}, wrong: it is {printable(true)}"
 
-    if not images:
-        raise ElmldaError(f"{path}: nothing to draw, no image was classified.")
-    write_atomically(path, draw_answers(images, model), "Name another file with --show.")
+
+def _round(posterior: float) -> str:
+    """Four decimals; what is nearly 1 or 0 does not become 1 or 0."""
+    if posterior >= 0.99995:
+        return "> 0.9999"
+    return f"{posterior:.4f}" if posterior >= 0.00005 else "< 0.0001"
+
+
+def as_csv_lines(answers: Answers, model: Model, with_header: bool, with_truth: bool) -> Iterator[str]:
+    """A line for each sample, with the values of every class."""
+    kind = "posterior" if model.has_posteriors else "score"
+    true = ["true"] if with_truth else []
+    if with_header:
+        yield _as_csv(["file", "sample", "label", *true, *(f"{kind}_{c}" for c in model.classes)])
+    for i, row in enumerate(answers.values):
+        true = [answers.truth[i] or ""] if with_truth else []
+        values = (f"{value:.6g}" for value in row)
+        yield _as_csv([answers.path, i, model.classes[row.argmax()], *true, *values])
+
+
+def _as_csv(values: list[object]) -> str:
+    """One line, whatever the values have in them."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(map(printable, values))
+    return out.getvalue()

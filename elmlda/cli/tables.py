@@ -1,83 +1,110 @@
-"""The tables that commands print: those of the reports, within 80 columns."""
+"""The tables that commands print of an experiment's rows, within 80 columns."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from elmlda import paper
 
 if TYPE_CHECKING:
-    from elmlda.experiments.experiment import AnyPlan
-    from elmlda.reports.model import Column, Table
+    import pandas as pd
 
-WIDTH, GAP = 80, 2
+    from elmlda.experiments.experiment import Experiment
+
 NOTE = "± is half the width of the 95 % confidence interval of the mean."
+FEWEST = 3
+"""Repeats that an interval needs."""
 
 
-def show_records(plan: AnyPlan, records: Sequence[Any]) -> str:
-    """The table of an experiment's records."""
-    experiment = plan.experiment
-    subject = import_module(f"elmlda.reports.subjects.{experiment.name}")
-    frame = getattr(subject, f"tabulate_{experiment.name}")(records)
-    if getattr(experiment, "hidden", None) is None:  # sizes were asked for by fan-out
-        frame = frame.drop(columns="n_hidden", errors="ignore")
-    table = format_table(subject.show_table(frame, _has_papers_networks(plan)))
-    if experiment.name == "tune":
-        return "\n".join(_show_tune(experiment.settings.input_weights, table, records))
-    return table
+def show_rows(experiment: Experiment, rows: pd.DataFrame) -> str:
+    """The table of an experiment's rows."""
+    show = {"sweep": _show_sweep, "ensemble": _show_ensemble, "timing": _show_timing}[experiment.name]
+    table = show(rows, matches_paper(experiment))
+    return f"{table}\n{NOTE}" if "±" in table else table
 
 
-def _has_papers_networks(plan: AnyPlan) -> bool:
-    """Whether the paper's numbers can stand beside ours; its ensembles are of the largest networks."""
-    is_papers_kind = plan.is_papers_data and plan.settings.input_weights == "uniform"
-    papers_ensemble = (paper.LARGEST_FANOUT * paper.N_INPUTS,)
-    return is_papers_kind and (plan.experiment.name != "ensemble" or plan.sizes == papers_ensemble)
+def matches_paper(experiment: Experiment) -> bool:
+    """Whether the paper's numbers can stand beside ours: its data, weights and settings."""
+    from elmlda.datasets.catalogue import MNIST_SHA256
+
+    run = experiment.identity().run
+    is_papers = run["sha256"] == MNIST_SHA256 and run.keys() <= {"dataset", "sha256", "seed", "design"}
+    n_hidden = getattr(experiment, "n_hidden", paper.N_INPUTS * paper.LARGEST_FANOUT)
+    return is_papers and n_hidden == paper.N_INPUTS * paper.LARGEST_FANOUT  # of ensembles
 
 
-def format_table(table: Table) -> str:
-    """Columns side by side, with extra ones as far as there is room.
-
-    Without those that have no value, and without distances from the paper, which the report explains.
-    """
-    blocks = []
-    for column, cells in zip(table.columns, zip(*table.rows, strict=True), strict=True):
-        if any(cell.text for cell in cells) and not (column.extra and column.is_papers):
-            blocks.append((column.extra, _lay_out(column, [cell.text for cell in cells])))
-    room = WIDTH + GAP - sum(len(lines[0]) + GAP for is_extra, lines in blocks if not is_extra)
-    shown = []
-    for is_extra, lines in blocks:
-        taken = len(lines[0]) + GAP if is_extra else 0
-        if taken <= room or not is_extra:
-            room -= taken
-            shown.append(lines)
-    height = max(map(len, shown))
-    padded = [[" " * len(lines[0])] * (height - len(lines)) + lines for lines in shown]
-    return "\n".join((" " * GAP).join(line).rstrip() for line in zip(*padded, strict=True))
-
-
-def _lay_out(column: Column, cells: Sequence[str]) -> list[str]:
-    """A column's lines, the title's first: numbers to the right, text to the left."""
-    width = max(map(len, [*cells, *column.title.split()]))
-    title = textwrap.wrap(column.title, width, break_on_hyphens=False)
-    align = ">" if column.form else "<"
-    return [f"{text:{align}{width}}" for text in (*title, *cells)]
+def _show_sweep(rows: pd.DataFrame, is_papers: bool) -> str:
+    lines = []
+    several = ["rule", "ridge"] if rows["rule"].nunique() > 1 or rows["ridge"].nunique() > 1 else []
+    rows = rows.assign(ridge=rows["ridge"].where(rows["rule"] == "fixed"))
+    for key, found in rows.groupby(["n_hidden", *several], dropna=False):
+        size = key[0] if isinstance(key, tuple) else key
+        fanout = found["fanout"].iloc[0]
+        line = {"fan-out": f"{fanout:g}", "hidden": f"{size:,}"}
+        if several:
+            line["ridge"] = (
+                found["rule"].iloc[0] if found["rule"].iloc[0] != "fixed" else f"{key[-1]:g}"
+            )
+        line["networks"] = f"{len(found):,}"
+        printed = fanout in paper.FANOUTS and is_papers
+        for name, numbers in (("pi", paper.PI_ERROR_PERCENT), ("lda", paper.LDA_ERROR_PERCENT)):
+            line[f"{name.upper()}-ELM, %"] = _mean(100 * found[f"{name}_errors"] / found["n_test"])
+            if is_papers:
+                line[f"{name.upper()}, paper"] = f"{numbers[int(fanout)]:.2f}" if printed else ""
+        # Where LDA has no solution in some networks, the comparison is of the others.
+        means = found.dropna(subset="lda_errors")[["pi_errors", "lda_errors"]].mean()
+        gain = 100 * (1 - means["lda_errors"] / means["pi_errors"]) if means["pi_errors"] else 0.0
+        line["LDA better by"] = "" if gain != gain else f"{gain:.1f} %"
+        lines.append(line)
+    return lay_out(lines)
 
 
-def _show_tune(kind: str, table: str, records: Sequence[Any]) -> Iterator[str]:
-    """The settings that were tried, and what each method chooses, as options."""
-    from elmlda.experiments.selection import METHODS, choose
-    from elmlda.reports.rates import METHOD_NAMES
+def _show_ensemble(rows: pd.DataFrame, is_papers: bool) -> str:
+    lines = []
+    for _, found in rows.groupby(["size", "combine"]):
+        size, scheme = int(found["size"].iloc[0]), str(found["combine"].iloc[0])
+        line = {"networks": f"{size:,}", "combined by": scheme, "ensembles": f"{len(found):,}"}
+        line["errors, %"] = _mean(100 * found["errors"] / found["n_test"])
+        if is_papers:
+            number = paper.ENSEMBLE_ERROR_PERCENT.get(size)
+            line["paper"] = "" if number is None else f"{number:.2f}"
+        line["log-loss"] = f"{found['log_loss'].mean():.4f}"
+        lines.append(line)
+    return lay_out(lines)
 
-    n_hidden, n_held_out = records[0].n_hidden, records[0].n_validation
-    yield f"{kind} input weights, {n_hidden:,} hidden units, {n_held_out:,} held-out samples"
-    yield f"{table}\n"
-    size = "range" if kind == "uniform" else "norm"
-    for choice in (choose(records, method) for method in METHODS):
-        chosen = choice.chosen
-        yield f"{METHOD_NAMES[choice.method]} has {chosen.error_percent:.2f} % errors on them with"
-        weights = f"--input-weights {kind} --weight-{size} {chosen.weight_size:g}"
-        yield f"  {weights} --ridge {chosen.ridge:g}"
-        yield from (f"  Its best lies at {edge.describe(size)}." for edge in choice.edges)
+
+def _show_timing(rows: pd.DataFrame, _is_papers: bool) -> str:
+    lines = []
+    for size, found in rows.groupby("n_hidden"):
+        seconds = found.groupby("method")["cpu_seconds"].mean()
+        line = {"fan-out": f"{found['fanout'].iloc[0]:g}", "pairs": f"{found['pair'].nunique():,}"}
+        line |= {
+            f"{name}, s": f"{seconds[name]:.2f}" for name in ("pi", "lda", "both") if name in seconds
+        }
+        line["LDA takes more by"] = f"{100 * (seconds['lda'] / seconds['pi'] - 1):.1f} %"
+        lines.append(line | {"hidden": f"{size:,}"})
+    return lay_out(lines)
+
+
+def _mean(values: pd.Series[Any]) -> str:
+    """Mean and half its 95 % interval, by Student's t; no interval of fewer than three."""
+    from scipy import stats
+
+    known = values.dropna()
+    if not len(known):
+        return "no solution"
+    some = f" ({len(known)} of {len(values)})" if len(known) < len(values) else ""
+    if len(known) < FEWEST:
+        return f"{known.mean():.2f}{some}"
+    half = stats.t.ppf(0.975, len(known) - 1) * known.std() / len(known) ** 0.5
+    return f"{known.mean():.2f} ± {half:.2f}{some}"
+
+
+def lay_out(lines: list[dict[str, str]]) -> str:
+    """Columns side by side, aligned on the right."""
+    columns = [[name, *(line.get(name, "") for line in lines)] for name in lines[0]]
+    widths = [max(map(len, cells)) for cells in columns]
+    rows = zip(*columns, strict=True)
+    return "\n".join(
+        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows
+    )

@@ -31,6 +31,15 @@ def brier_score(posteriors: FloatArray, labels: IntArray) -> float:
     return float(np.square(np.subtract(posteriors, truth, dtype=np.float64)).sum(axis=1).mean())
 
 
+def measure_posteriors(posteriors: FloatArray, labels: IntArray) -> dict[str, float]:
+    """Log-loss, Brier score and expected calibration error."""
+    return {
+        "log_loss": log_loss(posteriors, labels),
+        "brier": brier_score(posteriors, labels),
+        "calibration_error": measure_reliability(posteriors, labels).ece,
+    }
+
+
 def _of_truth(posteriors: FloatArray, labels: IntArray) -> FloatArray:
     return np.asarray(posteriors[np.arange(len(labels)), labels], np.float64)
 

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from elmlda.core.arrays import FloatArray, RealArray
-from elmlda.core.bfloat16 import add_gram_bfloat16, choose_multiplier, round_to_bfloat16
-from elmlda.core.blas import add_gram, multiply
+from elmlda.core.blas import multiply
 
 ELEMENTS_PER_TASK = 1 << 20
 
@@ -62,8 +61,6 @@ class HiddenLayer:
     threads: int = 1
     """Threads of the elementwise part; the matrix product has BLAS's own."""
     has_bias: bool = False
-    is_rounded: bool = False
-    """Whether outputs are rounded to bfloat16; input weights are float32 then."""
 
     @property
     def n_hidden(self) -> int:
@@ -86,31 +83,15 @@ class HiddenLayer:
         multiply(scaled, self.input_weights, out)
 
     def activate(self, projected: FloatArray) -> None:
-        """Apply g() in place, and round; rows are shared out among the threads."""
+        """Apply g() in place; rows are shared out among the threads."""
         rows = max(1, ELEMENTS_PER_TASK // max(1, projected.shape[1]))
         parts = [projected[start : start + rows] for start in range(0, len(projected), rows)]
         if self.threads == 1 or len(parts) == 1:
             for part in parts:
-                self._activate_part(part)
+                ACTIVATIONS[self.activation](part)
         else:
             with ThreadPoolExecutor(self.threads) as pool:
-                list(pool.map(self._activate_part, parts))
-
-    def _activate_part(self, part: FloatArray) -> None:
-        ACTIVATIONS[self.activation](part)
-        if self.is_rounded:
-            round_to_bfloat16(part)
-
-    def add_gram(self, hidden: FloatArray, gram: FloatArray) -> None:
-        """Add AᵀA of hidden outputs A (n_samples × n_hidden) to the lower triangle of `gram`.
-
-        Where matrix units multiply rounded outputs, `hidden` is overwritten.
-        """
-        mkl = choose_multiplier().mkl if self.is_rounded else None
-        if mkl:
-            add_gram_bfloat16(hidden.T, gram, mkl, self.threads)
-        else:
-            add_gram(hidden.T, gram)
+                list(pool.map(ACTIVATIONS[self.activation], parts))
 
     def outputs(self, inputs: RealArray) -> FloatArray:
         """Hidden outputs of `inputs` (n_samples × n_inputs): n_samples × n_hidden."""

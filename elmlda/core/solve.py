@@ -137,6 +137,18 @@ class PiOutputs:
         first = self.sizes.index(size) * self.n_classes
         return np.asarray(self.weights[:size, first : first + self.n_classes])
 
+    def of_sizes(self, n_sizes: int) -> PiOutputs:
+        """PI-ELM at the first sizes alone."""
+        sizes = self.sizes[:n_sizes]
+        return PiOutputs(
+            sizes,
+            self.weights[: sizes[-1], : n_sizes * self.n_classes],
+            self.explained[:n_sizes],
+            self.class_counts,
+            self.ranks[:n_sizes],
+            self.rounding,
+        )
+
     def of_classes(self, classes: IntArray) -> PiOutputs:
         """PI-ELM for some of the classes: each class's weights depend on no other class."""
         by_class = self.weights.reshape(-1, len(self.sizes), self.n_classes)[:, :, classes]

@@ -9,7 +9,6 @@ import numpy as np
 
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.core.blas import add_gram, multiply
-from elmlda.core.hidden import HiddenLayer
 
 
 @dataclass
@@ -64,17 +63,10 @@ class Statistics:
             self.gram[:n_hidden, :n_hidden], self.class_sums[:n_hidden], self.class_counts
         )
 
-    def add(
-        self,
-        hidden: FloatArray,
-        labels: IntArray,
-        weights: FloatArray | None = None,
-        layer: HiddenLayer | None = None,
-    ) -> None:
+    def add(self, hidden: FloatArray, labels: IntArray, weights: FloatArray | None = None) -> None:
         """Add a batch: hidden outputs (n_samples × n_hidden, C-ordered) and their class indices.
 
-        A sample of weight w counts as w samples. `hidden` is overwritten where there are weights, and
-        where the `layer` it comes from has it multiplied by matrix units.
+        A sample of weight w counts as w samples. `hidden` is overwritten where there are weights.
         """
         targets = np.equal.outer(np.arange(self.n_classes), labels).astype(hidden.dtype)
         if weights is not None:
@@ -84,10 +76,7 @@ class Statistics:
         sums = np.empty((self.n_classes, self.n_hidden), hidden.dtype)
         multiply(targets, hidden, sums)
         self.class_sums += sums.T
-        if layer is None or weights is not None:  # weighted outputs are not bfloat16 any more
-            add_gram(hidden.T, self.gram)
-        else:
-            layer.add_gram(hidden, self.gram)
+        add_gram(hidden.T, self.gram)
         # Not in place: integers become floats with the first weights.
         self.class_counts = self.class_counts + np.bincount(labels, weights, self.n_classes)
 

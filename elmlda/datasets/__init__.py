@@ -1,39 +1,25 @@
-"""Data sets by name, or from the user's own files: IDX, NPZ, CSV."""
+"""Data sets by name, or the user's own: CSV, NPZ, NPY and IDX files, DataFrames and arrays."""
 
 from elmlda.datasets.catalogue import (
+    DatasetInfo,
+    FileCheck,
     fetch_dataset,
     find_info,
     list_datasets,
     load_dataset,
-    load_source,
     verify_dataset,
 )
-from elmlda.datasets.dataset import (
-    Dataset,
-    FileCheck,
-    Split,
-    Table,
-    draw_stratified_folds,
-    require_two_of_each,
-    split_table,
-)
-from elmlda.datasets.idx import read_idx
-from elmlda.datasets.known_sets import DatasetInfo
+from elmlda.datasets.split import Dataset, Split, draw_stratified_folds
 
 __all__ = [
     "Dataset",
     "DatasetInfo",
     "FileCheck",
     "Split",
-    "Table",
     "draw_stratified_folds",
     "fetch_dataset",
     "find_info",
     "list_datasets",
     "load_dataset",
-    "load_source",
-    "read_idx",
-    "require_two_of_each",
-    "split_table",
     "verify_dataset",
 ]

@@ -1,170 +1,142 @@
-"""Samples to be classified, from whatever file they are in: IDX, NPZ, CSV or an image."""
+"""New samples for a model, from whatever file they are in: CSV, NPZ, NPY, IDX or an image.
+
+MNIST's digits are light on dark, scaled with their proportions kept so that they fit a box of 20 × 20,
+and placed with their centre of mass in the middle of 28 × 28. One digit in a clean scan or drawing is
+brought to the same form.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageFilter, ImageOps
 
-from elmlda.datasets.content import open_input
-from elmlda.datasets.csv_file import CsvFile, Feature, find_features
-from elmlda.datasets.idx import read_idx
-from elmlda.datasets.npz_file import open_npz, read_npy
+from elmlda.core.arrays import FloatArray
+from elmlda.datasets.arrays import open_arrays
+from elmlda.datasets.files import read_content
+from elmlda.datasets.idx import parse_idx
+from elmlda.datasets.tables import TABLE_SUFFIXES, encode_samples
 from elmlda.errors import ElmldaError
-from elmlda.text import format_shape
+from elmlda.text import format_shape, join_words
 
-if TYPE_CHECKING:
-    from elmlda.datasets.images import Digit
-
-IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
-TABLES = (".csv", ".tsv", ".txt")
-ARRAYS = (".npz", ".npy")
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+LARGEST_SIDE = 400
+"""Scans are made smaller than this first: many times what is needed."""
+LEAST_CONTRAST = 32
+"""Grey levels of 255 between paper and ink."""
+THINNEST = 0.08
+"""Strokes thinner than this share of the digit would fade away: MNIST's have some 0.1 to 0.2."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class SampleFormat:
     """What a model expects of samples, and what the user says of the files."""
 
     n_inputs: int
     image_shape: tuple[int, int] | None = None
-    feature_names: tuple[str, ...] | None = None
+    columns: list[dict[str, Any]] | None = None
+    """`Dataset.columns` of the training data."""
     drop: tuple[str, ...] = ()
     """Columns of a table that are no inputs, by name or number from 1."""
     key: str | None = None
     """The array of an NPZ file."""
-    as_is: bool = False
-    """Images are in the data's form already."""
-
-
-def read_samples(path: Path, reading: Reading) -> NDArray[Any]:
-    """Read the samples in a file, by what its name ends with: n_samples × n_inputs.
-
-    Raises
-    ------
-    ElmldaError
-        If the file cannot be read, or its samples are not like those that the model was trained on.
-    """
-    if is_image(path):
-        return _as_samples(path, read_drawing(path, reading).image, reading)
-    _require_file(path)
-    suffix = path.suffix.lower()
-    if suffix in TABLES:
-        values = _read_table(path, reading)
-    elif suffix in ARRAYS:
-        values = _read_array(path, reading.key)
-    else:
-        values = _read_idx(path)
-    return _as_samples(path, values, reading)
 
 
 def is_image(path: Path) -> bool:
     """Whether a file's name says that it is an image."""
-    return path.suffix.lower() in IMAGES
+    return path.suffix.lower() in IMAGE_SUFFIXES
 
 
-def read_drawing(path: Path, reading: Reading) -> Digit:
-    """Read the digit in an image file; ElmldaError if there is none."""
-    from elmlda.datasets.images import read_digit
+def read_samples(path: Path, form: SampleFormat) -> NDArray[Any]:
+    """Read the samples in a file, by what its name ends with: n_samples × n_inputs.
 
-    _require_file(path)
-    if reading.image_shape is None:
+    Missing values of a table are NaN if the model was trained with such filled. Full ink of an image
+    is 255.
+    """
+    if path.name.lower().endswith((*TABLE_SUFFIXES, ".txt")):
+        return encode_samples(path, form.columns, form.n_inputs, form.drop)
+    if is_image(path):
+        values = _read_digit(path, form.image_shape)
+    elif path.suffix in (".npz", ".npy"):
+        values = _read_array(path, form.key)
+    else:
+        values = parse_idx(read_content(path), path)
+    samples = values[None] if values.shape in (form.image_shape, (form.n_inputs,)) else values
+    n_values, is_numeric = math.prod(samples.shape[1:]), values.dtype.kind in "buif"
+    if not is_numeric or samples.ndim < 2 or not len(samples) or n_values != form.n_inputs:
+        shape = f" ({format_shape(form.image_shape)})" if form.image_shape else ""
+        found = f"{format_shape(values.shape)} of {values.dtype}"
         raise ElmldaError(
-            f"{path}: the model does not know what images its inputs are. "
-            "Models that elmlda train has made from images do."
+            f"{path}: {found}, the model takes samples of {form.n_inputs:,} numbers{shape}."
         )
-    return read_digit(path, reading.image_shape, reading.as_is)
-
-
-def _require_file(path: Path) -> None:
-    """Refuse what can't be read before anything is made of its name."""
-    with open_input(path, "a file of samples"):
-        pass
-
-
-def _as_samples(path: Path, values: NDArray[Any], reading: Reading) -> NDArray[Any]:
-    if values.dtype.kind not in "buif":
-        raise ElmldaError(f"{path}: values of type {values.dtype}, expected numbers.")
-    shape: tuple[int, ...] = values.shape
-    if shape in (reading.image_shape, (reading.n_inputs,)):
-        shape = (1, *shape)
-    if len(shape) < 2 or values.size == 0 or math.prod(shape[1:]) != reading.n_inputs:
-        expected = f"{reading.n_inputs:,} inputs"
-        if reading.image_shape:
-            expected += f" ({format_shape(reading.image_shape)})"
-        raise ElmldaError(
-            f"{path}: {format_shape(values.shape)} values, the model takes samples of {expected}."
-        )
-    samples = values.reshape(shape[0], -1)
-    bad = np.flatnonzero(~np.isfinite(samples).all(axis=1))
-    if len(bad):
+    samples = samples.reshape(len(samples), -1)
+    if len(bad := np.flatnonzero(~np.isfinite(samples).all(axis=1))):
         raise ElmldaError(f"{path}: sample {bad[0]} has values that are missing, NaN or infinite.")
     return samples
 
 
-def _read_idx(path: Path) -> NDArray[Any]:
-    try:
-        return read_idx(path)
-    except ElmldaError as error:
-        if "not an IDX file" not in str(error):
-            raise
-        known = ", ".join(TABLES + ARRAYS + IMAGES)
-        raise ElmldaError(
-            f"{path}: not an IDX file, nor does its name end with one of {known}."
-        ) from error
-
-
 def _read_array(path: Path, key: str | None) -> NDArray[Any]:
-    if path.suffix.lower() == ".npy":
-        return read_npy(path)
-    with open_npz(path) as archive:
-        keys = archive.keys
-        if key is None and len(keys) == 1:
-            (key,) = keys
-        if key is None or key not in keys:
-            names = ", ".join(keys) or "none"
-            found = f"no array '{key}', but {names}" if key else f"{len(keys)} arrays: {names}"
-            raise ElmldaError(f"{path}: {found}.", "Choose one with {key}.", key=None)
-        return archive.read(key).values
+    """The array of an .npy file; the one of this name, or the only one, of an .npz file."""
+    with open_arrays(path) as arrays:
+        keys = list(arrays) if key is None or "" in arrays else [key]
+        if len(keys) != 1 or keys[0] not in arrays:
+            names = join_words(arrays) if len(arrays) else "none"
+            raise ElmldaError(f"{path}: it has the arrays {names}.", "Choose one with {key}.", key=None)
+        return arrays[keys[0]]
 
 
-def _read_table(path: Path, reading: Reading) -> NDArray[Any]:
-    file = CsvFile(path, needs_names=False)
-    features = _choose_features(file, reading)
-    known: dict[int, set[str]] = {}
-    for column, value in features:
-        if value is not None:
-            known.setdefault(column, set()).add(value)
-    texts, numbers = file.read_columns(sorted({column for column, _ in features}), known)
-    columns: dict[int, NDArray[Any]] = {**numbers}
-    for i, cells in texts.items():
-        if Feature(i, None) in features:
-            raise ElmldaError(f"{path}: column {file.names[i]} has words, expected numbers.")
-        for sample, cell in enumerate(cells):
-            if cell not in known[i]:
-                raise ElmldaError(
-                    f"{path}: '{cell[:40]}' in column '{file.names[i]}' of sample {sample}, which no "
-                    f"training sample had. Known: {', '.join(sorted(known[i]))}."
-                )
-        columns[i] = np.array(cells)
-    inputs = [columns[i] if value is None else columns[i] == value for i, value in features]
-    return np.column_stack(inputs).astype(np.float64, copy=False)
+def _read_digit(path: Path, shape: tuple[int, int] | None) -> NDArray[Any]:
+    """The digit in an image file, in MNIST's form; an image of the model's shape is in it already."""
+    if shape is None:
+        raise ElmldaError(f"{path}: an image, and the model was not trained on images.")
+    try:
+        with Image.open(path) as opened:
+            picture = ImageOps.exif_transpose(opened).convert("RGBA")
+    except Exception as error:  # Pillow's decoders raise anything on damaged files
+        raise ElmldaError(f"{path}: not an image that can be read ({type(error).__name__}).") from error
+    paper = Image.new("RGBA", picture.size, "white")
+    grey = Image.alpha_composite(paper, picture).convert("L")
+    if grey.size == shape[::-1]:
+        return np.rint(255 * _find_ink(path, grey))
+    grey.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    if min(grey.size) > 100:  # specks, but not the strokes of a small drawing
+        grey = grey.filter(ImageFilter.MedianFilter(3))
+    ink = _fit(_find_ink(path, grey), round(20 / 28 * min(shape)))
+    # A window of the ink with margins, its middle at the centre of mass.
+    centre = [(index * ink).sum() / ink.sum() for index in np.indices(ink.shape)]
+    starts = (side - round(side / 2 - middle) for side, middle in zip(shape, centre, strict=True))
+    rows, columns = (slice(start, start + side) for start, side in zip(starts, shape, strict=True))
+    return np.rint(255 * np.pad(ink, [(side, side) for side in shape])[rows, columns])
 
 
-def _choose_features(file: CsvFile, reading: Reading) -> list[Feature]:
-    """The inputs that the model takes: by name if both have names, else all columns in their order."""
-    kept = file.keep_columns(reading.drop)
-    if file.has_names and reading.feature_names:
-        columns = [file.names[i] for i in kept]
-        found = find_features(file.path, reading.feature_names, columns)
-        return [Feature(kept[i], value) for i, value in found]
-    if len(kept) != reading.n_inputs:
-        raise ElmldaError(
-            f"{file.path}: {len(kept):,} columns, the model takes {reading.n_inputs:,}.",
-            "Use {drop} for columns that are no inputs, such as labels.",
-            drop=None,
-        )
-    return [Feature(i, None) for i in kept]
+def _find_ink(path: Path, picture: Image.Image) -> FloatArray:
+    """How much ink each pixel has, 0 to 1: what differs from the paper, which the border shows."""
+    grey = np.asarray(picture, np.float64)
+    border = np.concatenate([grey[[0, -1]].ravel(), grey[:, [0, -1]].ravel()])
+    difference = grey - np.median(border)
+    if -difference.min() > difference.max():  # dark on light
+        difference, border = -difference, -border
+    full = float(np.median(difference[difference >= difference.max() / 2]))
+    is_uneven = np.mean(np.abs(border - np.median(border)) > full / 4) > 0.1
+    if full < LEAST_CONTRAST or is_uneven or np.mean(difference > full / 2) > 0.4:
+        raise ElmldaError(f"{path}: no digit found, expected one on plain paper, in a clean scan.")
+    return np.asarray(np.clip((difference / full - 0.2) / 0.8, 0, 1))
+
+
+def _fit(ink: FloatArray, box: int) -> FloatArray:
+    """Crop, and scale with the proportions kept so that the longer side is the box's."""
+    rows, columns = (np.flatnonzero((ink > 0.4).any(axis=axis)) for axis in (1, 0))
+    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    edges = np.abs(np.diff(ink, axis=0)).sum() + np.abs(np.diff(ink, axis=1)).sum()
+    lacking = math.ceil((THINNEST * max(ink.shape) - 2.5 * ink.sum() / max(edges, 1)) / 2)
+    picture = Image.fromarray(np.pad(255 * ink, max(lacking, 0)).astype(np.uint8))
+    if lacking > 0 and max(ink.shape) > box:  # a fine pen's strokes would fade away
+        picture = picture.filter(ImageFilter.MaxFilter(2 * lacking + 1))
+    width, height = (max(1, round(box / max(picture.size) * side)) for side in picture.size)
+    fitted = np.asarray(picture.resize((width, height), Image.Resampling.BICUBIC), np.float64)
+    return np.asarray(fitted / fitted.max())

@@ -24,8 +24,9 @@ from elmlda.core.arrays import FloatArray, RealArray, Rows
 from elmlda.core.evaluate import posteriors_of_choice
 from elmlda.errors import ElmldaError
 from elmlda.estimators.parameters import SETTINGS, NetworkParameters, as_plain
-from elmlda.networks.model import Model, Network, Trainer, fit_network
+from elmlda.networks.model import Model, Network, fit_network
 from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
+from elmlda.networks.train import Trainer
 
 
 class _DenseRows:

@@ -15,8 +15,9 @@ from sklearn.utils import Tags
 from elmlda.core.arrays import FloatArray, IntArray
 from elmlda.estimators.base import ELMBase
 from elmlda.estimators.parameters import require_one_of, seed_sequence
-from elmlda.networks.model import Model, Network, Trainer
-from elmlda.settings import OUTPUTS
+from elmlda.networks.model import Model, Network, solve_network
+from elmlda.networks.train import Trainer
+from elmlda.options import OUTPUTS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,11 +57,9 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
     priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default=None
         Prior probabilities of the classes, for LDA. None is "uniform", as in the paper;
         "frequencies" are those of the training data (what scikit-learn's LDA does by default).
-    precision : {"mixed", "double", "bfloat16"}, default="mixed"
+    precision : {"mixed", "double"}, default="mixed"
         "mixed": float32 up to the Gram matrix, float64 from there, and all in float64 where that is
         not enough, or the network has no more than 1,024 hidden units. "double": all float64.
-        "bfloat16": as "mixed", with hidden outputs rounded to bfloat16 whatever their number, which
-        matrix units (Intel AMX) multiply faster where elmlda[amx] is installed.
     batch_size : int, default=4000
         Samples whose hidden outputs are held at a time; no matter for the result.
     input_weights : {"uniform", "constrained", "receptive-field", "receptive-field-constrained"}, \
@@ -249,7 +248,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         if not hasattr(self, "_model"):
             assert self._trainer is not None
             counts = self._trainer.statistics.class_counts
-            network = self._trainer.solve(self._ridge(), self._priors(counts))
+            network = solve_network(self._trainer, self._ridge(), self._priors(counts))
             self._model = self._make_model((network,), self.classes_)
         return self._model
 

@@ -13,7 +13,7 @@ from elmlda.estimators.base import ELMBase
 from elmlda.estimators.classifier import ELMClassifier
 from elmlda.estimators.parameters import require_number, require_one_of, seed_sequence
 from elmlda.networks.model import Model, Network
-from elmlda.settings import COMBINATIONS
+from elmlda.options import COMBINATIONS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -13,16 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.networks.model import Recipe
-from elmlda.networks.steps import resolve_priors
-from elmlda.settings import (
-    DEFAULT_CHUNK,
-    DEFAULT_RIDGE,
-    PRIORS_TOLERANCE,
-    NetworkSettings,
-    usual_hidden,
-    usual_weight_range,
-)
+from elmlda.networks.cost import CHUNK
+from elmlda.networks.train import Recipe, Ridge, resolve_priors
+from elmlda.options import PRIORS_TOLERANCE
+from elmlda.settings import DEFAULT_RIDGE, NetworkSettings, usual_hidden, usual_weight_range
 
 SETTINGS = ("activation", "bias", "input_weights", "weight_norm", "min_field", "precision")
 """Parameters that are settings of the network by the same name."""
@@ -45,7 +39,7 @@ class NetworkParameters(BaseEstimator):
     ridge: float | str = DEFAULT_RIDGE
     priors: ArrayLike | str | None = None
     precision: str = "mixed"
-    batch_size: int = DEFAULT_CHUNK
+    batch_size: int = CHUNK
     input_weights: str = "uniform"
     weight_norm: float = 2.0
     min_field: int = 10
@@ -57,6 +51,7 @@ class NetworkParameters(BaseEstimator):
         if not isinstance(self.bias, bool | np.bool_):
             raise ValueError(f"bias is {self.bias!r}: expected True or False.")
         require_number("batch_size", self.batch_size, Integral, 1)
+        self._ridge()
 
     def _recipe(self, seed: np.random.SeedSequence) -> Recipe:
         n_inputs = self.n_features_in_
@@ -64,7 +59,7 @@ class NetworkParameters(BaseEstimator):
         require_number("min_field", self.min_field, Integral, 1)
         chosen = {name: as_plain(getattr(self, name)) for name in SETTINGS}
         weight_range = self._weight_range(n_inputs)
-        settings = NetworkSettings(**chosen, weight_range=weight_range, ridge=self._ridge() or 0.0)
+        settings = NetworkSettings(**chosen, weight_range=weight_range)
         shape = self._image_shape(settings)
         return Recipe(seed, n_inputs, self._count_hidden(n_inputs), settings, shape)
 
@@ -95,11 +90,11 @@ class NetworkParameters(BaseEstimator):
             require_number("image_shape", size, Integral, 1)
         return int(rows), int(columns)
 
-    def _ridge(self) -> float | None:
+    def _ridge(self) -> Ridge:
         if isinstance(self.ridge, str) and self.ridge == "auto":
-            return None
-        if not isinstance(self.ridge, Real):
-            raise ValueError(f"ridge is {self.ridge!r}: expected a number or 'auto'.")
+            return "gcv"
+        if not isinstance(self.ridge, Real) or not 0 <= self.ridge < np.inf:
+            raise ValueError(f"ridge is {self.ridge!r}: expected a number of 0 or more, or 'auto'.")
         return float(self.ridge)
 
     def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:

@@ -1,240 +1,209 @@
-"""Fig. 2: combining LDA-ELM networks by their posterior probabilities."""
+"""Fig. 2: LDA-ELM networks combined by their posterior probabilities.
+
+Member i of repeat r is network r·n + i of the run. What a sweep at the same size has kept in the folder
+is used; only networks that are missing are trained.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from elmlda.core.arrays import FloatArray, IntArray
-from elmlda.core.evaluate import Combination, combine_posteriors, count_errors
 from elmlda.errors import ElmldaError
-from elmlda.experiments.command_options import EnsembleOptions
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.groups import GroupPlan, Network, require_kept, require_listable
-from elmlda.experiments.plan import Records, Step, Work
-from elmlda.networks.steps import resolve_priors
-from elmlda.runs.record import Record
-from elmlda.settings import COMBINATIONS
+from elmlda.experiments.job import (
+    Job,
+    Result,
+    describe_network,
+    describe_precision,
+    pack_network,
+    refuse_two_sizes,
+    require_possible,
+    require_samples,
+    train_job,
+)
+from elmlda.options import COMBINATIONS, option, optional, ridges, some_of, whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from elmlda.datasets import Dataset
+    from elmlda.networks.cost import Problem
+    from elmlda.runs.folder import Run
+
+MOST_NETWORKS = 100_000
+"""All of them are listed before the first is trained."""
 
 
-@dataclass(frozen=True)
-class EnsembleRecord(Record):
-    """One row of ensemble.csv: test errors of the first `size` members of one ensemble."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Ensemble(Experiment):
+    """LDA-ELM networks combined by their posterior probabilities, test errors counted.
 
-    FILE, EXPERIMENT, FIXED = "ensemble.csv", "ensemble", ("n", "n_hidden")
-    KEY = ("repeat", "size", "combine")
-    POSITIVE = ("size", "n_test")
-    AT_MOST: ClassVar = {"errors": "n_test"}
-    ONE_OF: ClassVar = {"combine": COMBINATIONS}
-    repeat: int
-    size: int
-    combine: str
-    errors: int
-    n_test: int
-
-
-@dataclass(frozen=True)
-class MistakeRecord(Record):
-    """One row of mistakes.csv: a test sample that the whole ensemble of a repeat gets wrong."""
-
-    FILE, EXPERIMENT, FIXED = "mistakes.csv", "ensemble", ("n", "n_hidden")
-    KEY = ("repeat", "size", "combine", "sample")
-    POSITIVE = ("size",)
-    AT_MOST: ClassVar = dict.fromkeys(("posterior", "label_posterior"), 1 + 1e-6)  # of rounding
-    ONE_OF: ClassVar = {"combine": COMBINATIONS}
-    repeat: int
-    size: int
-    combine: str
-    sample: int
-    """Its place in the test set, from 0."""
-    label: int
-    chosen: int
-    posterior: float
-    """The combined one of the class that was chosen."""
-    label_posterior: float
-    """The combined one of the class that is right."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.label == self.chosen:
-            raise ValueError(f"label and chosen are both {self.label}, expected a mistake")
-
-
-@dataclass(frozen=True)
-class PairRecord(Record):
-    """One row of pairs.csv: test errors of two networks' mean posteriors.
-
-    Pairs are disjoint, of those networks whose posteriors a run has kept.
+    The options of `elmlda ensemble` are its arguments; `elmlda ensemble --help` explains each. `run`
+    returns a DataFrame with a row for each repeat, number of networks and way of combining.
     """
 
-    FILE, EXPERIMENT, FIXED = "pairs.csv", "ensemble", ("n", "n_hidden")
-    KEY = ("pair",)
-    POSITIVE = ("second", "n_test")
-    AT_MOST: ClassVar = {"errors": "n_test"}
-    pair: int
-    first: int
-    """Network 2·pair of the run."""
-    second: int
-    """Network 2·pair + 1."""
-    errors: int
-    n_test: int
+    name = "ensemble"
+    row_key = ("repeat", "size", "combine")
+
+    n: int = option(
+        20, whole(1, 10_000), "Networks in the largest ensemble; all sizes up to it are evaluated."
+    )
+    fanout: int = option(20, whole(), "Hidden units for each input.")
+    hidden: int | None = option(None, optional(whole()), "Number of hidden units instead of --fanout.")
+    repeats: int = option(10, whole(1, 10_000), "Ensembles of new networks; the paper has 10.")
+    combine: Any = option(
+        "mean",
+        some_of(*COMBINATIONS),
+        f"How posteriors are combined: {', '.join(COMBINATIONS)}; several with commas.",
+    )
+    draws: int = option(
+        0,
+        whole(0, 1_000_000),
+        "Also combine this many random subsets of all kept networks, for draws.csv.",
+    )
+    ridge: Any = option(
+        0.0, ridges(several=False), "Added to the diagonal of the Gram matrix; 0 is the paper's."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.first, self.second) != networks_of(self.pair):
-            raise ValueError(f"pair {self.pair} is not of networks {self.first} and {self.second}")
+        refuse_two_sizes(self)
+        if self.repeats * self.n > MOST_NETWORKS:
+            raise ElmldaError(
+                f"{self.repeats:,} ensembles of {self.n:,} are more than {MOST_NETWORKS:,} networks.",
+                "Lower {n} or {repeats}.",
+                n=None,
+                repeats=None,
+            )
 
-
-def networks_of(pair: int) -> tuple[int, int]:
-    """The two networks of a pair: no other pair has them."""
-    return 2 * pair, 2 * pair + 1
-
-
-class EnsemblePlan(GroupPlan["Ensemble"]):
-    """Ensembles of networks: member i of repeat r is network r·n + i of the run."""
-
-    @property
+    @cached_property
     def n_hidden(self) -> int:
-        return self.sizes[0]
+        return self.hidden or self.fanout * self.data.n_inputs
+
+    def own_settings(self) -> dict[str, Any]:
+        return {"n": self.n, "n_hidden": self.n_hidden}
 
     @property
-    def fixed(self) -> dict[str, Any]:
-        return {"n": self.experiment.n, "n_hidden": self.n_hidden}
+    def n_wanted(self) -> int:
+        return self.repeats * self.n * len(self.combine)
 
-    @property
-    def extent(self) -> dict[str, Any]:
-        return {"repeats": self.experiment.repeats, "combine": list(self.experiment.schemes)}
+    def check(self) -> None:
+        require_possible(self.data, self.settings)
+        if self.ridge == 0:
+            require_samples(self.data, self.n_hidden, self.hidden)
 
-    def keys(self) -> list[tuple[int, int, str]]:
+    def describe_problem(self) -> Problem:
+        return describe_network(self, (self.n_hidden,), has_rule=isinstance(self.ridge, str))
+
+    def find_jobs(self, rows: pd.DataFrame, folder: Path) -> list[Job]:
+        """Networks of ensembles without rows that are not kept."""
+        from elmlda.runs.kept import read_kept
+
+        place = self.kept_folder(folder)
+        needed = [i for repeat in self._open_repeats(rows) for i in self._members(repeat)]
+        sizes, kept = (read_kept(place, name, needed) for name in ("sizes", "posteriors"))
+        is_there = {i for i in kept if i in sizes and sizes[i][-1] == self.n_hidden}
         return [
-            (repeat, size, scheme)
-            for repeat in range(self.experiment.repeats)
-            for size in range(1, self.experiment.n + 1)
-            for scheme in self.experiment.schemes
+            Job((number,), {self.ridge: (self.n_hidden,)}, is_kept=True)
+            for number in needed
+            if number not in is_there
         ]
 
-    def groups(self, recorded: Collection[Any] = ()) -> list[int]:
-        """Repeats, in order."""
-        return sorted({key[0] for key in self.keys() if key not in recorded})
+    def kept_folder(self, folder: Path) -> Path:
+        """Where networks of another size are kept, these have a folder of their own."""
+        from elmlda.runs.kept import list_kept, read_kept
 
-    def members(self, repeat: int) -> list[Network]:
-        n = self.experiment.n
-        return [Network(number, self.n_hidden) for number in range(repeat * n, repeat * n + n)]
+        sizes = read_kept(folder, "sizes", list_kept(folder))
+        is_same = all(each[-1] == self.n_hidden for each in sizes.values())
+        return folder if is_same else folder / f"hidden-{self.n_hidden}"
 
-    def open_groups(self, records: Records) -> list[int]:
-        """Repeats whose errors are not recorded, or not all mistakes of the whole ensemble."""
-        errors = {record.key: record.errors for record in records[EnsembleRecord]}
-        mistakes = Counter(record.key[:-1] for record in records[MistakeRecord])
-        whole = {
-            key
-            for key, n_errors in errors.items()
-            if key[1] < self.experiment.n or mistakes[key] == n_errors
-        }
-        return self.groups(whole)
+    def _members(self, repeat: int) -> range:
+        return range(repeat * self.n, (repeat + 1) * self.n)
 
-    def drop_incomplete(self, records: Records) -> Records:
-        """All but the mistakes of a repeat that was cut off, which are found again."""
-        repeats, schemes = self.open_groups(records), self.experiment.schemes
-        mistakes = records[MistakeRecord]
-        whole = [m for m in mistakes if m.repeat not in repeats or m.combine not in schemes]
-        return {**records, MistakeRecord: whole}
+    def _open_repeats(self, rows: pd.DataFrame) -> list[int]:
+        """Ensembles without all of their rows."""
+        if not len(rows):
+            return list(range(self.repeats))
+        counts = rows[rows["combine"].isin(self.combine)].groupby("repeat").size()
+        n_each = self.n * len(self.combine)
+        return [repeat for repeat in range(self.repeats) if counts.get(repeat, 0) < n_each]
 
-    def advise(self) -> ElmldaError | None:
-        """Which size would use what a sweep has kept, if that is another one."""
-        counts = Counter(self.posteriors.list_sizes())
-        counts.pop(self.n_hidden, None)
-        if not counts:
-            return None
-        kept = " and ".join(
-            f"{n:,} networks of {self._name_size(size)}" for size, n in sorted(counts.items())
-        )
-        largest, n_kept = max(counts.items())
-        n, fanout = min(self.experiment.n, n_kept), largest // self.data.n_inputs
-        is_fanout = largest % self.data.n_inputs == 0
-        return ElmldaError(
-            f"Networks of {self._name_size(self.n_hidden)} will be trained; the posteriors that are "
-            f"there are of {kept}.",
-            "Use {} {n} {repeats} to combine those instead.",
-            **{"fanout_": fanout} if is_fanout else {"hidden": largest},
-            n=n,
-            repeats=min(self.experiment.repeats, n_kept // n),
-        )
+    def compute(self, data: Dataset, job: Job, threads: int) -> Result:
+        """Train a network and keep its test posteriors."""
+        tested = train_job(self, data, job, threads)
+        kept = pack_network(data, tested.scores)
+        if kept is None:
+            raise ElmldaError(
+                f"LDA has no solution at {self.n_hidden:,} hidden units in network {job.key[0]}.",
+                "Use fewer hidden units, or {ridge} with another {out} for a new run.",
+                ridge="1e-3",
+                out=None,
+            )
+        return Result([], job.key[0], kept, describe_precision(self, job, tested))
 
-    def _name_size(self, n_hidden: int) -> str:
-        fanout, rest = divmod(n_hidden, self.data.n_inputs)
-        return f"{n_hidden:,} hidden units" if rest else f"fan-out {fanout}"
+    def finish(self, run: Run) -> None:
+        """Combine the networks of each ensemble that has no rows yet."""
+        rows = run.rows(self.table)
+        for repeat in self._open_repeats(rows):
+            new = [{**row, "machine": run.machine} for row in self._combine(repeat, run.folder)]
+            if len(rows):
+                its = rows[rows["repeat"] == repeat]
+                known = set(zip(its["size"], its["combine"], strict=True))
+                new = [row for row in new if (row["size"], row["combine"]) not in known]
+            run.append(self.table, new)
+        if self.draws:
+            run.replace("draws.csv", self._draw(run.folder))
 
-    def steps(self, work: Work) -> Iterator[Step]:
-        """Also the pairs of all networks that are kept, whoever trained them."""
-        lacking = {job.key[0] for job in work.jobs}
-        kept = set(self.posteriors.list_networks(self.n_hidden)) - lacking
-        recorded = {record.pair for record in work.records[PairRecord]}
-        pairs = sorted({number // 2 for number in kept} - recorded)
-        yield Step([each for pair in pairs for each in self._combine_pair(pair, kept)], n_done=0)
-        for step in super().steps(work):
-            yield step
-            if step.posteriors and (pair := step.posteriors.key[0] // 2) not in recorded:
-                kept.add(step.posteriors.key[0])
-                yield Step(list(self._combine_pair(pair, kept)), n_done=0)
+    def _draw(self, folder: Path) -> pd.DataFrame:
+        """Errors of random subsets of all networks that are kept at this size."""
+        import numpy as np
+        import pandas as pd
 
-    def combine(self, repeat: int) -> list[EnsembleRecord | MistakeRecord]:
-        """Every ensemble size and scheme of one repeat, from one pass over its members."""
-        labels = self.dataset.test.labels
-        counts = self.dataset.train.count_classes(self.data.n_classes)
-        priors = resolve_priors(self.settings.priors, counts)
-        records: list[EnsembleRecord | MistakeRecord] = []
-        combinations = {scheme: Combination(scheme, priors) for scheme in self.experiment.schemes}
-        for size, network in enumerate(self.members(repeat), start=1):
-            member = require_kept(self.read(network), f"posteriors of repeat {repeat}")
+        from elmlda.core.subsets import draw_subsets
+        from elmlda.runs.kept import list_kept, read_kept
+
+        assert self.data.test is not None
+        place = self.kept_folder(folder)
+        sizes = read_kept(place, "sizes", list_kept(place))
+        networks = [number for number, found in sizes.items() if found[-1] == self.n_hidden]
+        kept = read_kept(place, "posteriors", networks)
+        posteriors = np.stack([kept[number] for number in networks])
+        rng, labels = np.random.default_rng(0), self.data.test.labels
+        return pd.DataFrame(draw_subsets(posteriors, labels, self.draws, self.n, rng))
+
+    def _combine(self, repeat: int, folder: Path) -> Iterator[dict[str, Any]]:
+        """Every ensemble size and way of combining, from one pass over the members."""
+        from elmlda.core.calibration import measure_posteriors
+        from elmlda.core.evaluate import Combination, count_errors
+        from elmlda.networks.train import resolve_priors
+        from elmlda.runs.kept import read_kept
+
+        assert self.data.test is not None
+        labels = self.data.test.labels
+        counts = self.data.train.count_classes(self.data.n_classes)
+        priors = resolve_priors(self.priors, counts)
+        kept = read_kept(self.kept_folder(folder), "posteriors", self._members(repeat))
+        combinations = {scheme: Combination(scheme, priors) for scheme in self.combine}
+        for size, number in enumerate(self._members(repeat), start=1):
             for scheme, combination in combinations.items():
-                combined = combination.add(member)
-                errors = int(count_errors(combined, labels))
-                records.append(EnsembleRecord(repeat, size, scheme, errors, len(labels)))
-                if size == self.experiment.n:
-                    records += _find_mistakes(repeat, size, scheme, combined, labels)
-        return records
+                combined = combination.add(kept[number])
+                quality = measure_posteriors(combined, labels)
+                yield {
+                    "repeat": repeat,
+                    "size": size,
+                    "combine": scheme,
+                    "errors": int(count_errors(combined, labels)),
+                    "n_test": len(labels),
+                    **quality,
+                    "tempered_errors": None,
+                    **{f"tempered_{name}": None for name in quality},
+                }
 
-    def _combine_pair(self, pair: int, kept: set[int]) -> Iterator[PairRecord]:
-        """The pair's record, if both networks are kept and can be read."""
-        numbers = networks_of(pair)
-        if not kept.issuperset(numbers):
-            return
-        both = [self.read(Network(number, self.n_hidden)) for number in numbers]
-        members, labels = [each for each in both if each is not None], self.dataset.test.labels
-        if len(members) == 2:
-            errors = int(count_errors(combine_posteriors(np.stack(members))[-1], labels))
-            yield PairRecord(pair, *numbers, errors, len(labels))
-
-
-def _find_mistakes(
-    repeat: int, size: int, scheme: str, posteriors: FloatArray, labels: IntArray
-) -> Iterator[MistakeRecord]:
-    chosen = posteriors.argmax(axis=1)
-    for i in np.flatnonzero(chosen != labels):
-        truth, choice = int(labels[i]), int(chosen[i])
-        yield MistakeRecord(
-            repeat, size, scheme, int(i), truth, choice,
-            float(posteriors[i, choice]), float(posteriors[i, truth]),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ensemble(EnsembleOptions, Experiment):
-    """Fig. 2: LDA-ELM networks combined by their posterior probabilities, test errors counted."""
-
-    name = "ensemble"
-    record_types = (EnsembleRecord, MistakeRecord, PairRecord)
-    plan_type = EnsemblePlan
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_listable(self.repeats, self.n)
-
-    @property
-    def schemes(self) -> tuple[str, ...]:
-        """The ways of combining, in order."""
-        return tuple(sorted({self.combine} if isinstance(self.combine, str) else set(self.combine)))
+    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
+        if not len(rows):
+            return rows
+        return self.sort(rows[(rows["repeat"] < self.repeats) & rows["combine"].isin(self.combine)])

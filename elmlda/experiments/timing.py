@@ -1,164 +1,141 @@
-"""Table 2: the time that PI-ELM takes, LDA-ELM as the paper writes it, and both from one pass.
+"""Table 2: PI-ELM and LDA-ELM as the paper writes them, and what both take in one pass.
 
-LDA-ELM's extra time is measured inside its own runs, so that changes in the machine's speed are not
-part of it.
+One thread, processor time, pairs in the order PI, LDA, LDA, PI, so that a drift of the machine's speed
+cancels out. Every pair has networks of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from elmlda.execute.local import execute
-from elmlda.experiments.command_options import TimingOptions
 from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.plan import NetworkPlan, Step, Work, note_double
-from elmlda.machine import describe_machine
-from elmlda.networks.jobs import run_job
-from elmlda.networks.train import NetworkResult
-from elmlda.runs.record import Record
-from elmlda.settings import NetworkJob
+from elmlda.experiments.job import (
+    Job,
+    Result,
+    describe_network,
+    independent_key,
+    refuse_two_sizes,
+    require_possible,
+    require_samples,
+    train_job,
+)
+from elmlda.experiments.sweep import FANOUT_HELP, HIDDEN_HELP
+from elmlda.options import numbers, option, optional, ridges, whole
 
-METHODS = {"pi": ("pi",), "lda": ("lda",), "both": ("pi", "lda")}
-"""What is timed, each from scratch -> what the network is tested with.
+if TYPE_CHECKING:
+    import pandas as pd
 
-`lda` has its own covariance and factorisation, Eqs (12) and (16); `both` has PI-ELM's factorisation
-alone, and LDA-ELM by the map between classes."""
-TimingKey = tuple[int, int, int, str]
-"""Repeat, hidden units, turn and method: the order in which networks run."""
-COMMON_PARTS = ("projection", "activation", "gram", "factorisation", "solve", "test")
-"""Parts of the time that PI-ELM has too."""
+    from elmlda.datasets import Dataset
+    from elmlda.networks.cost import Problem
 
 
-@dataclass(frozen=True)
-class TimingRecord(Record):
-    """One row of timing.csv: a network trained on all training samples, tested on all test samples."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Timing(Experiment):
+    """Training and test times of PI-ELM and LDA-ELM, both literally, and of both in one pass.
 
-    FILE, EXPERIMENT, FIXED = "timing.csv", "timing", ("threads", "chunk")
-    KEY = ("repeat", "n_hidden", "turn", "method")
-    POSITIVE = ("fanout", "n_hidden", "seconds", "gram")
-    ONE_OF: ClassVar = {"method": tuple(METHODS)}
-    repeat: int
-    fanout: int
-    n_hidden: int
-    method: str
-    turn: int
-    """When it ran among the methods at this repeat and size: 1, 2 or 3."""
-    seconds: float
-    """Elapsed from the first random number to the last count; the parts below are most of it."""
-    projection: float
-    activation: float
-    gram: float
-    factorisation: float
-    solve: float
-    lda: float
-    """What LDA takes beyond PI: covariance, means and constants, or the map; scores; posteriors."""
-    test: float
+    The options of `elmlda timing` are its arguments; `elmlda timing --help` explains each. `run`
+    returns a DataFrame with a row for each time that a method was timed.
+    """
+
+    name = "timing"
+    row_key = ("pair", "n_hidden", "position")
+
+    fanout: Any = option("1-10,12,15,20", numbers("1-20"), FANOUT_HELP)
+    hidden: Any = option(None, optional(numbers("100,500")), HIDDEN_HELP)
+    pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each fan-out.")
+    ridge: Any = option(0.0, ridges(several=False), "Added to the diagonal; 0 is the paper's.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        turn = 1 + order_methods(self.repeat, self.fanout).index(self.method)
-        if self.turn != turn:
-            raise ValueError(f"turn is {self.turn}, expected {turn}")
+        refuse_two_sizes(self)
 
-    @property
-    def overhead_percent(self) -> float:
-        """What the run takes beyond the parts that PI-ELM has too, in per cent of those.
-
-        Seconds that no part accounts for are in it, so that nothing of LDA's is left out.
-        """
-        common: float = sum(getattr(self, part) for part in COMMON_PARTS)
-        return 100 * (self.seconds - common) / common
-
-
-@dataclass(frozen=True)
-class TimingJob:
-    """One network to be trained and tested from scratch with one of `METHODS`."""
-
-    network: NetworkJob
-    method: str
-    turn: int
-
-    @property
-    def key(self) -> TimingKey:
-        return self.network.key[0], self.sizes[-1], self.turn, self.method
-
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
-        return self.network.sizes
-
-
-class TimingPlan(NetworkPlan["Timing"]):
-    """Every method at every size, with new input weights for each size, as in the paper."""
-
-    design = "independent"
+        """Hidden sizes, ascending."""
+        return self.read_sizes(self.fanout, self.hidden)
 
     @property
-    def fixed(self) -> dict[str, Any]:
-        """Timings depend on these: other ones must not be mixed with them."""
-        return vars(self.resources)
+    def n_wanted(self) -> int:
+        n_networks = -(-self.pairs // 2)
+        return (2 * self.pairs + n_networks) * len(self.sizes)
 
-    @property
-    def extent(self) -> dict[str, Any]:
-        cpu = describe_machine()["cpu"]
-        return {"repeats": self.experiment.repeats, "n_hidden": list(self.sizes), "cpus": [cpu]}
+    def check(self) -> None:
+        require_possible(self.data, self.settings)
+        if self.ridge == 0:
+            require_samples(self.data, self.sizes[-1], self.hidden)
 
-    def keys(self) -> list[TimingKey]:
-        return [job.key for job in self.jobs()]
+    def describe_problem(self) -> Problem:
+        """The hidden outputs of all training samples are held."""
+        from dataclasses import replace
 
-    def jobs(self, recorded: Collection[TimingKey] = ()) -> list[TimingJob]:
-        """The networks that are not recorded yet, in their order."""
-        jobs = (
-            TimingJob(self.make_job(repeat, (size,)), method, turn)
-            for repeat in range(self.experiment.repeats)
+        problem = describe_network(self, (self.sizes[-1],))
+        held = problem.itemsize * problem.n_train * problem.n_hidden
+        return replace(problem, input_bytes=problem.input_bytes + held)
+
+    def find_jobs(self, rows: pd.DataFrame, folder: Path) -> list[Job]:
+        """Networks whose pairs are not recorded, small sizes first; each has two pairs."""
+        done = set(zip(rows["pair"], rows["n_hidden"], strict=True)) if len(rows) else set()
+        return [
+            Job(independent_key(pair // 2, size, self.data.n_inputs), {self.ridge: (size,)})
             for size in self.sizes
-            for turn, method in enumerate(order_methods(repeat, size // self.data.n_inputs), start=1)
+            for pair in range(0, self.pairs, 2)
+            if (min(pair + 1, self.pairs - 1), size) not in done
+        ]
+
+    def compute(self, data: Dataset, job: Job, threads: int) -> Result:
+        """Time a pair, and both methods in one pass."""
+        import time
+
+        import numpy as np
+
+        from elmlda.networks.time_pair import time_pair
+        from elmlda.networks.train import Recipe, resolve_priors
+
+        assert data.test is not None
+        (size,), first = job.sizes, 2 * job.key[0]
+        seed = np.random.SeedSequence(self.seed, spawn_key=job.key)
+        recipe = Recipe.for_dataset(data, seed, size, self.settings)
+        train, test = data.train, data.test
+        priors = resolve_priors(self.priors, train.count_classes(data.n_classes))
+        n_pairs = min(2, self.pairs - first)
+        timed = time_pair(
+            lambda: recipe.draw_layer(train.inputs, train.labels),
+            train,
+            test,
+            priors,
+            self.ridge,
+            n_pairs,
         )
-        return [job for job in jobs if job.key not in recorded]
+        start = time.process_time()
+        both = train_job(self, data, job, 1)
+        times = [
+            *(
+                (each.position, each.method, each.cpu_seconds, each.seconds, each.test_seconds)
+                for each in timed
+            ),
+            (-1, "both", time.process_time() - start, both.seconds, None),
+        ]
+        return Result(
+            [
+                {
+                    "pair": first + position // 2 if position >= 0 else first,
+                    "position": position,
+                    "fanout": size / data.n_inputs,
+                    "n_hidden": size,
+                    "method": method,
+                    "cpu_seconds": cpu_seconds,
+                    "seconds": seconds,
+                    "test_seconds": test_seconds,
+                    "precision": recipe.precision,
+                }
+                for position, method, cpu_seconds, seconds, test_seconds in times
+            ]
+        )
 
-    def steps(self, work: Work) -> Iterator[Step]:
-        """One network at a time, in the order of the jobs.
-
-        A network of the smallest size runs first and is not recorded, since the first calls load
-        libraries and data.
-        """
-        if not work.jobs:
-            return
-        smallest = min(work.jobs, key=lambda job: job.sizes)
-        warm_up = replace(smallest, method="both")
-        for job, result in islice(execute(_run, [warm_up, *work.jobs]), 1, None):
-            repeat, n_hidden, turn, method = job.key
-            fanout = n_hidden // self.data.n_inputs
-            parts = {"lda": 0.0, **result.part_seconds}  # PI alone has none
-            record = TimingRecord(repeat, fanout, n_hidden, method, turn, result.seconds, **parts)
-            yield Step([record], note=note_double(repeat, result.precision, job.network.settings))
-
-
-def order_methods(repeat: int, fanout: int) -> list[str]:
-    """Which of the methods runs first, second and third.
-
-    Over fan-outs: A B C, C B A, B C A, A C B, C A B, B A C, and so on; from repeat to repeat A B C
-    becomes B C A. So in three repeats of a fan-out each method has each turn once, and in three repeats
-    of the paper's twenty fan-outs each of the six orders comes ten times. The order depends on nothing
-    else, so a run that goes on or grows keeps it.
-    """
-    methods = list(METHODS)
-    first = (repeat + (fanout - 1) // 2) % len(methods)
-    order = methods[first:] + methods[:first]
-    is_turned = (fanout - 1 + repeat // len(methods)) % 2
-    return order[::-1] if is_turned else order
-
-
-def _run(job: TimingJob) -> NetworkResult:
-    return run_job(job.network, METHODS[job.method], direct=job.method == "lda")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timing(TimingOptions, Experiment):
-    """Table 2: training and test times of PI-ELM, of LDA-ELM, and of both from one pass."""
-
-    name = "timing"
-    record_types = (TimingRecord,)
-    plan_type = TimingPlan
+    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
+        if not len(rows):
+            return rows
+        return self.sort(rows[(rows["pair"] < self.pairs) & rows["n_hidden"].isin(self.sizes)])

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from numpy.typing import NDArray
 
 from elmlda.core.arrays import FloatArray
-from elmlda.datasets.csv_file import CsvFile
-from elmlda.datasets.images import Digit, vary_digit
-from elmlda.datasets.samples import Reading, is_image, read_drawing, read_samples
+from elmlda.datasets.samples import SampleFormat, is_image, read_samples
 from elmlda.errors import ElmldaError, ElmldaValueError
 from elmlda.networks.model import Model
 
@@ -31,8 +30,6 @@ class Answers:
     """n_samples × n_classes."""
     truth: list[str | None]
     """Each sample's label where it is known."""
-    digit: Digit | None = None
-    """The digit found in an image."""
 
     def name(self, sample: int) -> str:
         return str(self.path) if len(self.values) == 1 else f"{self.path}:{sample}"
@@ -43,28 +40,17 @@ class Answers:
         return [str(label) == true for label, true in pairs if true is not None]
 
 
-def classify(path: Path, model: Model, reading: Reading, truth: TrueLabels) -> Answers:
-    """Classify the samples in a file.
-
-    Posteriors of a drawn or photographed digit are the mean over views of it, because how it was
-    brought to its form is not certain.
-    """
-    digit = read_drawing(path, reading) if is_image(path) else None
-    if digit is None:
-        samples = read_samples(path, reading)
-    else:
-        # Full ink is 255 in an image, and the largest input in the training data.
-        scale = (model.largest_input or 255) / 255
-        views = digit.image[None] if reading.as_is else scale * vary_digit(digit.image)
-        samples = views.reshape(len(views), -1)
+def classify(path: Path, model: Model, form: SampleFormat, truth: TrueLabels) -> Answers:
+    """Classify the samples in a file; full ink of an image is the training data's largest input."""
+    samples = read_samples(path, form)
+    if is_image(path):
+        samples = samples * ((model.largest_input or 255) / 255)
     try:
-        values = model.values(samples)
+        values = model.values(samples, len(samples))
     except ElmldaValueError as error:
         raise ElmldaError(f"{path}: {error}") from error
-    if digit is not None:
-        values = values.mean(axis=0, keepdims=True)
     labels = [_check_label(path, model, truth(path, i)) for i in range(len(values))]
-    return Answers(path, values, labels, digit)
+    return Answers(path, values, labels)
 
 
 def _check_label(path: Path, model: Model, label: str | None) -> str | None:
@@ -97,23 +83,20 @@ def find_labels(source: str | None) -> TrueLabels:
 
 def _read_labels(path: Path) -> dict[tuple[str, int], str]:
     """Labels by file, as seen from here and from the table's own folder, and sample."""
-    file = CsvFile(path)
-    missing = {"file", "label"} - set(file.names)
-    if missing:
-        raise ElmldaError(f"{path}: no column {' or '.join(sorted(missing))}, expected file and label.")
-    columns = [file.names.index(name) for name in ("file", "label", "sample") if name in file.names]
-    texts, _ = file.read_columns(columns, set(columns))
-    files, labels, *samples = (texts[column] for column in columns)
     try:
-        numbers = list(map(int, samples[0])) if samples else [0] * len(files)
-    except ValueError as error:
-        raise ElmldaError(f"{path}: column sample is not of whole numbers: {error}.") from error
-    found: dict[tuple[str, int], str] = {}
-    for folder in (path.parent, Path()):
-        for name, sample, label in zip(files, numbers, labels, strict=True):
-            known = found.setdefault((os.path.abspath(folder / name), sample), label)  # noqa: PTH100
-            if known != label:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        table["sample"] = table["sample"].astype(int) if "sample" in table else 0
+        rows = list(zip(table["file"], table["sample"], table["label"], strict=True))
+    except KeyError as error:
+        raise ElmldaError(f"{path}: no column {error}, expected file and label.") from error
+    except (OSError, ValueError) as error:
+        raise ElmldaError(f"{path}: not a table of labels: {error}.") from error
+    labels: dict[tuple[str, int], str] = {}
+    for name, sample, label in rows:
+        for folder in {path.parent.absolute(), Path.cwd()}:
+            key = os.path.abspath(folder / name), sample  # noqa: PTH100
+            if labels.setdefault(key, label) != label:
                 raise ElmldaError(
-                    f"{path}: two labels, '{known}' and '{label}', for sample {sample} of {name}."
+                    f"{path}: two labels for sample {sample} of {name}, '{labels[key]}' and '{label}'."
                 )
-    return found
+    return labels

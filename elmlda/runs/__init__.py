@@ -1,1 +1,1 @@
-"""A run's folder: records, manifest, posteriors."""
+"""A run's folder: manifest, rows, kept files, one writer at a time."""

@@ -1,44 +1,62 @@
-"""A small data set in files, and the command line as a process and in this one."""
+"""The command line in an empty folder, and small data in files."""
 
 import subprocess
 
+import numpy as np
+import pandas as pd
 import pytest
 from command_line import ELMLDA, invoke_here
 
 
-@pytest.fixture
-def elmlda(tmp_path):
-    """`elmlda` with arguments, as a process in an empty folder."""
-
-    def run(*arguments):
-        command = [ELMLDA, *map(str, arguments)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
-
-    return run
-
-
-@pytest.fixture
-def invoke(tmp_path, monkeypatch):
-    """`elmlda` with arguments, in this process and an empty folder."""
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return invoke_here
 
 
 @pytest.fixture
-def refusal(invoke):
-    """The one line that `elmlda` has to say against these arguments."""
+def succeed():
+    """A command that must work; what it prints."""
 
-    def run(*arguments, exit_code=1):
-        result = invoke(*arguments)
-        assert result.exit_code == exit_code, result.output
-        assert result.stdout == ""
-        lines = result.stderr.splitlines()
-        if exit_code == 2:
-            assert lines[0].startswith("Usage: ")
-            assert lines[1].startswith("Try ")
-            lines = lines[3:]
-        assert len(lines) == 1
-        assert lines[0].startswith("Error: ")
-        return lines[0].removeprefix("Error: ")
+    def run(command, *more):
+        result = invoke_here(*command.split(), *more)
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
 
     return run
+
+
+@pytest.fixture
+def refusal():
+    """The one line that a command says against its arguments."""
+
+    def run(command, *more, exit_code=1):
+        result = invoke_here(*command.split(), *more)
+        assert result.exit_code == exit_code, (result.exit_code, result.output)
+        assert result.stdout == ""
+        (line,) = result.stderr.splitlines() if exit_code == 1 else result.stderr.splitlines()[-1:]
+        assert line.startswith("Error: ")
+        return line
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path):
+    """The installed command."""
+
+    def run(command, **options):
+        words = [ELMLDA, *command.split()]
+        return subprocess.run(words, capture_output=True, text=True, timeout=120, **options)
+
+    return run
+
+
+@pytest.fixture
+def blobs(tmp_path):
+    """blobs.csv: two inputs, two classes that hardly overlap, 60 rows."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(60) % 2
+    width, height = rng.normal(3 * kinds[:, None], 0.7, (60, 2)).T.round(2)
+    table = pd.DataFrame({"width": width, "height": height, "kind": np.where(kinds, "b", "a")})
+    table.to_csv(tmp_path / "blobs.csv", index=False)
+    return table

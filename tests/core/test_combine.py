@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmlda.core.evaluate import combine_posteriors, round_posteriors
-from elmlda.settings import COMBINATIONS
+from elmlda.options import COMBINATIONS
 
 
 def draw_posteriors(seed: int, n_members: int = 5, n_samples: int = 40, n_classes: int = 4):

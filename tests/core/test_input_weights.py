@@ -13,7 +13,8 @@ from scipy import stats
 from elmlda.core import input_weights
 from elmlda.core.input_weights import InputSpace, draw_uniform_weights, draw_weights
 from elmlda.errors import ElmldaError
-from elmlda.settings import INPUT_WEIGHTS, NetworkSettings
+from elmlda.options import INPUT_WEIGHTS
+from elmlda.settings import NetworkSettings
 
 SHAPED = INPUT_WEIGHTS[1:]
 FIELDS = SHAPED[1:]
@@ -209,16 +210,6 @@ def test_settings_refuse_what_is_not_a_scheme_a_norm_or_a_field():
             NetworkSettings(**wrong)
 
 
-def test_only_settings_that_make_a_difference_are_a_runs_identity():
-    assert NetworkSettings(weight_norm=3.0, min_field=5).identity() == NetworkSettings().identity()
-    names = {scheme: set(NetworkSettings(input_weights=scheme).identity()) for scheme in INPUT_WEIGHTS}
-    common = {"activation", "input_scale", "ridge", "priors", "precision"}
-    assert names["uniform"] == common | {"weight_range"}
-    assert names["constrained"] == common | {"input_weights", "weight_norm"}
-    for scheme in FIELDS:
-        assert names[scheme] == common | {"input_weights", "weight_norm", "min_field"}
-
-
 @pytest.mark.parametrize("scheme", INPUT_WEIGHTS)
 def test_each_unit_draws_its_bias_after_its_weights(space, scheme):
     small, large = (draw(space, scheme, n_hidden, bias=True) for n_hidden in (5, 20))
@@ -230,8 +221,3 @@ def test_each_unit_draws_its_bias_after_its_weights(space, scheme):
     largest = np.sqrt(63) * 0.5 if scheme == "uniform" else 2.0
     assert np.abs(biases).max() <= largest
     assert np.abs(biases).max() > largest / 2
-
-
-def test_only_a_bias_that_is_there_is_part_of_the_identity():
-    assert "bias" not in NetworkSettings().identity()
-    assert NetworkSettings(bias=True).identity()["bias"] is True

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from elmlda import ELMClassifier, ELMEnsembleClassifier
 from elmlda.core.evaluate import combine_posteriors
 from elmlda.errors import ElmldaError
-from elmlda.settings import COMBINATIONS
+from elmlda.options import COMBINATIONS
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import elmlda
 from elmlda import ELMClassifier, ELMEnsembleClassifier
-from elmlda.networks.model import FEW_HIDDEN
+from elmlda.networks.train import FEW_HIDDEN
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, len(IRIS))
@@ -105,7 +105,7 @@ def test_weights_that_sum_to_less_than_the_units():
 def test_a_singular_covariance_of_weighted_samples():
     """Their weights say nothing of their number."""
     X = np.column_stack([IRIS, IRIS[:, 0]])
-    with pytest.raises(ValueError, match=r"160 hidden units have rank \d+ .* or too few samples\)"):
+    with pytest.raises(ValueError, match="160 hidden units"):
         ELMClassifier(160, ridge=0.0, random_state=0).fit(X, SPECIES, np.full(150, 1e-3))
 
 

@@ -1,215 +1,201 @@
-"""A sweep's plan: which networks it asks for, with which random numbers, and what it leaves out."""
-
-import itertools
-from dataclasses import astuple, replace
+"""The sweep: the counts of the version before, nested, independent, in folds, on held-out samples."""
 
 import numpy as np
 import pytest
-from plans import carry_out, make_plan, make_unread, work_of
+from run_folders import assert_as_before
+from scipy.special import softmax
+from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.model_selection import StratifiedKFold
 
-from elmlda.experiments.sweep import Sweep, SweepRecord
-from elmlda.networks import jobs
-from elmlda.networks.jobs import run_job
-from elmlda.networks.train import run_network
-from elmlda.settings import DatasetRef, NetworkSettings, Resources
+from elmlda import Sweep, load_dataset
+from elmlda.errors import ElmldaError
+from elmlda.networks.train import Recipe, train_and_test
+from elmlda.runs.kept import list_kept, read_kept
+from elmlda.settings import NetworkSettings
 
-N_INPUTS = 9
-UNREAD = make_unread(N_INPUTS)
-MIXED, DOUBLE = (9, 18, 36), (100, 300)
-"""Sizes that float32 is enough for, and that it is not enough for."""
-
-
-def plan(sizes=(9, 18, 36), repeats=2, design="nested", seed=5, data=UNREAD, **options):
-    sweep = Sweep(hidden=sizes, repeats=repeats, design=design, seed=seed, **options)
-    return make_plan(sweep, data, threads=1)
-
-
-def networks(jobs):
-    return [(job.key, job.sizes) for job in jobs]
+COLUMNS = [
+    "repeat", "fold", "n_hidden", "fanout", "rule", "ridge", "pi_errors", "pi_constant_errors",
+    "lda_errors", "n_test", "log_loss", "brier", "calibration_error", "temperature",
+    "tempered_log_loss", "tempered_brier", "tempered_calibration_error", "seconds", "precision",
+    "machine",
+]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def dataset(make_dataset):
-    return make_dataset(600, 200, N_INPUTS, 4, np.uint8)
+TWO = {"fanout": "1,2", "repeats": 2}
+RELU = {"activation": "relu", "bias": True}
+INDEPENDENT = {"design": "independent"}
 
 
-@pytest.fixture
-def clouds(monkeypatch, dataset):
-    """The small dataset by its name, for jobs of this process."""
-    monkeypatch.setattr(jobs, "load_dataset", lambda name, *_: {"clouds": dataset}[name])
-    return dataset
-
-
-# Which networks
-
-
-def test_nested_one_network_a_repeat():
-    assert networks(plan().jobs()) == [((0,), (9, 18, 36)), ((1,), (9, 18, 36))]
-
-
-def test_independent_one_network_a_size_known_by_its_fanout():
-    assert networks(plan(design="independent").jobs()) == [
-        ((0, 1), (9,)),
-        ((0, 2), (18,)),
-        ((0, 4), (36,)),
-        ((1, 1), (9,)),
-        ((1, 2), (18,)),
-        ((1, 4), (36,)),
-    ]
-
-
-def test_independent_sizes_without_a_whole_fanout_have_keys_of_their_own():
-    jobs = plan((4, 9, 13), 1, "independent").jobs()
-    assert networks(jobs) == [((0, 0, 4), (4,)), ((0, 1), (9,)), ((0, 0, 13), (13,))]
-
-
-@pytest.mark.parametrize("design", ["nested", "independent"])
-def test_no_two_networks_share_their_random_numbers(design):
-    keys = [job.key for job in plan(tuple(range(1, 60)), 3, design).jobs()]
-    assert len(set(keys)) == len(keys)
-
-
-def test_jobs_carry_the_plans_settings():
-    sweep = Sweep(hidden=9, repeats=1, seed=7, ridge=0.5, activation="relu")
-    (job,) = make_plan(sweep, UNREAD, DatasetRef("x"), threads=3, chunk=100).jobs()
-    assert (job.dataset, job.seed) == (DatasetRef("x"), 7)
-    assert job.settings == NetworkSettings(ridge=0.5, activation="relu")
-    assert job.resources == Resources(3, 100)
-
-
-# Only what is missing
-
-
-@pytest.mark.parametrize("design", ["nested", "independent"])
-def test_nothing_is_missing_from_a_whole_run(design):
-    everything = {(repeat, size) for repeat in range(2) for size in (9, 18, 36)}
-    assert plan(design=design).jobs(everything) == []
-
-
-@pytest.mark.parametrize("design", ["nested", "independent"])
-def test_more_than_the_plan_asks_for_may_be_recorded(design):
-    more = {(repeat, size) for repeat in range(9) for size in range(1, 99)}
-    assert plan(design=design).jobs(more) == []
-
-
-def test_nested_a_gap_is_one_network_of_the_missing_sizes():
-    recorded = {(0, 9), (0, 18), (0, 36), (1, 18)}
-    assert networks(plan().jobs(recorded)) == [((1,), (9, 36))]
-
-
-def test_independent_a_gap_is_its_own_network():
-    recorded = {(0, 9), (0, 18), (0, 36), (1, 18)}
-    jobs = plan(design="independent").jobs(recorded)
-    assert networks(jobs) == [((1, 1), (9,)), ((1, 4), (36,))]
-
-
-@pytest.mark.parametrize("design", ["nested", "independent"])
-def test_growing_asks_for_what_is_new_only(design):
-    small, large = plan((9, 18), 2, design), plan((9, 18, 27), 3, design)
-    done = {(job.key[0], size) for job in small.jobs() for size in job.sizes}
-    added = {(job.key[0], size) for job in large.jobs(done) for size in job.sizes}
-    assert added == {(0, 27), (1, 27), (2, 9), (2, 18), (2, 27)}
-
-
-# What comes out
-
-
-def test_records_of_a_network(clouds):
-    both = plan((5, 9, 36), 2)
-    first, second = (step.records for step in both.steps(work_of(both)))
-    assert [record.repeat for record in (*first, *second)] == [0, 0, 0, 1, 1, 1]
-    records, result = first, run_job(both.jobs()[0])
-    assert records == [
-        SweepRecord(
-            repeat=0,
-            fanout=size / N_INPUTS,
-            n_hidden=size,
-            pi_errors=result.pi_errors[i],
-            pi_constant_errors=result.pi_constant_errors[i],
-            lda_errors=result.lda_errors[i],
-            n_test=200,
-            seconds=records[0].seconds,
-            precision=result.precision,
-        )
-        for i, size in enumerate((5, 9, 36))
-    ]
-    assert [record.key for record in records] == [(0, 5), (0, 9), (0, 36)]
-    assert all(type(value) in (int, float, str) for record in records for value in astuple(record))
-    assert 0 < records[0].pi_errors < 200
-
-
-def test_a_network_is_its_seed_and_key(clouds):
-    """Whoever draws from the documented generator gets the same network."""
-    for design in ("nested", "independent"):
-        sweep = plan((9, 18), 2, design)
-        for job in sweep.jobs():
-            rng = np.random.default_rng(np.random.SeedSequence(5, spawn_key=job.key))
-            again = run_network(clouds, rng, job.sizes)
-            records = carry_out(sweep, [job])
-            assert again.pi_errors == tuple(record.pi_errors for record in records)
-            assert again.lda_errors == tuple(record.lda_errors for record in records)
-
-
-@pytest.mark.parametrize("precision", ["mixed", "double"])
-def test_nested_and_independent_agree_on_the_same_weights(dataset, precision):
-    sizes, settings = (9, 18, 20, 36), NetworkSettings(precision=precision)
-    for seed in range(5):
-        nested = run_network(dataset, np.random.default_rng(seed), sizes, settings)
-        assert len(set(nested.pi_errors)) > 1
-        for i, size in enumerate(sizes):
-            alone = run_network(dataset, np.random.default_rng(seed), (size,), settings)
-            assert alone.pi_errors == (nested.pi_errors[i],)
-            assert alone.pi_constant_errors == (nested.pi_constant_errors[i],)
-            assert alone.lda_errors == (nested.lda_errors[i],)
-
-
-def counts(sweep, recorded=()):
-    return {
-        record.key: (record.pi_errors, record.pi_constant_errors, record.lda_errors)
-        for record in carry_out(sweep, sweep.jobs(recorded))
-    }
-
-
-@pytest.mark.parametrize("design", ["nested", "independent"])
-def test_a_run_that_grew_has_the_same_counts(clouds, design):
-    whole = counts(plan((9, 18, 36), 3, design))
-    grown = counts(plan((18,), 2, design))
-    grown |= counts(plan((9, 18), 3, design), grown.keys())
-    grown |= counts(plan((9, 18, 36), 3, design), grown.keys())
-    assert grown == whole
-
-
-def test_designs_and_seeds_give_other_networks(clouds):
-    nested = counts(plan(repeats=3))
-    assert nested != counts(plan(repeats=3, design="independent"))
-    assert nested != counts(plan(repeats=3, seed=6))
-
-
-# Rows in blocks
-
-
-def test_no_jobs_need_no_workers():
-    assert carry_out(plan(split_rows=2), []) == []
+def train_network(dataset, seed, key, n_hidden):
+    """The scores of the network with that spawn key."""
+    data, seed = load_dataset(dataset).split(), np.random.SeedSequence(seed, spawn_key=key)
+    recipe = Recipe.for_dataset(data, seed, n_hidden, NetworkSettings())
+    return train_and_test(data, recipe, {0.0: (n_hidden,)}).scores
 
 
 @pytest.mark.parametrize(
-    ("sizes", "n_blocks"), [*itertools.product([MIXED, DOUBLE], [2, 3, 7]), (MIXED, 50)]
+    ("reference", "options"),
+    [
+        ("iris", {"dataset": "iris", "hidden": [4, 8, 20], "repeats": 5}),
+        ("independent", {"dataset": "iris", "hidden": "4,8", "repeats": 3, "seed": 7} | INDEPENDENT),
+        ("digits", TWO | {"dataset": "digits", "ridge": 0.5, "priors": "frequencies"} | RELU),
+        ("satimage", TWO | {"dataset": "satimage", "input_weights": "constrained"}),
+        pytest.param("mnist", TWO, marks=pytest.mark.slow),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_blocks_of_rows_give_the_counts_of_all_rows(clouds, n_blocks, sizes):
-    """Also where float32 is not enough, for the blocks together or for all rows at once."""
-
-    def records(n_blocks):
-        found = carry_out(plan(sizes, repeats=1, data=clouds, split_rows=n_blocks))
-        return [astuple(replace(record, seconds=0.0)) for record in found]
-
-    assert records(n_blocks) == records(1)
+def test_counts_are_those_of_the_version_before(tmp_path, reference, options):
+    rows = Sweep(**options).run(tmp_path)
+    assert list(rows) == COLUMNS
+    assert_as_before(rows, f"sweep-{reference}")
 
 
-def test_wrong_answers_are_kept_for_every_size_and_method(tmp_path):
-    table = Sweep(dataset="iris", hidden=[4, 8], repeats=2).run(tmp_path)
-    for repeat, rows in table.groupby("repeat"):
-        with np.load(tmp_path / "posteriors" / f"{repeat}-8.npz") as kept:
-            wrong = np.unpackbits(kept["wrong"], axis=-1).sum(axis=-1)
-        assert (
-            wrong.tolist() == rows[["pi_errors", "pi_constant_errors", "lda_errors"]].T.values.tolist()
-        )
+def test_rows_say_what_was_computed_and_are_empty_where_nothing_was(tmp_path):
+    rows = Sweep(dataset="iris", hidden=[4, 98], ridge=[0, 0.5, "gcv"], repeats=1).run(tmp_path)
+    found = rows[["rule", "n_hidden"]].to_numpy().tolist()
+    # Of 100 samples in three classes 97 units can be had without a ridge.
+    assert found == [["fixed", 4], ["fixed", 4], ["fixed", 98], ["gcv", 4], ["gcv", 98]]
+    assert rows.loc[rows["rule"] == "fixed", "ridge"].tolist() == [0, 0.5, 0.5]
+    assert (rows.loc[rows["rule"] == "gcv", "ridge"] > 0).all()
+    assert rows["lda_errors"].notna().all()
+    never = rows[["fold", "temperature", "tempered_log_loss"]]
+    assert never.isna().all(axis=None)
+    assert (rows["fanout"] == rows["n_hidden"] / 4).all()
+    assert set(rows["machine"]) == {0}
+
+
+def test_a_size_at_which_lda_has_no_solution_has_the_other_counts(tmp_path):
+    """Hidden units that are linear in four inputs: at most four of them are independent."""
+    rows = Sweep(dataset="iris", hidden=[4, 20], input_scale=1e-7, repeats=2).run(tmp_path)
+    assert rows["pi_errors"].notna().all()
+    assert rows["lda_errors"].notna().tolist() == rows["log_loss"].notna().tolist()
+    assert rows["lda_errors"].isna().tolist() == [False, True] * 2
+    assert list_kept(tmp_path) == [], "there are no posteriors at the largest size"
+    again = Sweep(dataset="iris", hidden=[4, 20], input_scale=1e-7, repeats=2).dry_run(tmp_path)
+    assert again.n_networks == 0, "it is recorded that there is no solution"
+
+
+# Nested and independent
+
+
+@pytest.mark.parametrize(("hidden", "key"), [(128, (1, 2)), (100, (1, 0, 100))])
+def test_keys_of_independent_networks(tmp_path, hidden, key):
+    """Known by their fan-out where it is whole."""
+    options = {"dataset": "digits", "hidden": [64, hidden], "repeats": 2, "seed": 3}
+    rows = Sweep(**options, design="independent").run(tmp_path)
+    (scores,) = train_network("digits", 3, key, hidden)
+    labels = load_dataset("digits").split().test.labels
+    expected = [(each[:, 0].argmax(axis=1) != labels).sum() for each in (scores.pi, scores.lda)]
+    row = rows[(rows["repeat"] == 1) & (rows["n_hidden"] == hidden)]
+    assert row[["pi_errors", "lda_errors"]].to_numpy().tolist() == [expected]
+    assert list_kept(tmp_path) == []
+
+
+# Folds and held-out samples
+
+
+@pytest.mark.parametrize(("dataset", "folds"), [("iris", 10), ("wine", 7)])
+def test_every_sample_is_tested_once_in_stratified_folds(tmp_path, dataset, folds):
+    sweep = Sweep(dataset=dataset, hidden=5, folds=folds, repeats=2)
+    rows, data = sweep.run(tmp_path), load_dataset(dataset)
+    labels = data.train.labels
+    assert len({tuple(one["pi_errors"]) for _, one in rows.groupby("repeat")}) == 2
+    for _, one in rows.groupby("repeat"):
+        assert sorted(one["fold"]) == list(range(folds))
+        assert one["n_test"].sum() == len(labels)
+        sizes = [len(test) for _, test in StratifiedKFold(folds).split(labels, labels)]
+        assert sorted(one["n_test"]) == sorted(sizes)
+    rng = np.random.default_rng(0)
+    parts = list(data.folds(folds, rng))
+    tested = np.concatenate([part.test.labels for part in parts])
+    np.testing.assert_array_equal(np.sort(tested), np.sort(labels))
+    by_class = np.array([part.test.count_classes(data.n_classes) for part in parts])
+    assert (np.ptp(by_class, axis=0) <= 1).all()
+    assert list_kept(tmp_path) == []
+
+
+def test_held_out_samples_are_tested_instead_of_the_test_part(tmp_path):
+    options = {"dataset": "satimage", "fanout": 1, "repeats": 1, "seed": 5}
+    rows = Sweep(**options, validation=500).run(tmp_path)
+    data = load_dataset("satimage")
+    train = data.train
+    # Standardised by what is trained on alone.
+    inputs, held_out = train.inputs[:-500], train.inputs[-500:]
+    mean, spread = inputs.mean(axis=0), inputs.std(axis=0)
+    weights = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(0,)))
+    weights = weights.uniform(-0.5, 0.5, (data.n_inputs, data.n_inputs))
+    hidden, tested = (np.tanh((each - mean) / spread @ weights.T) for each in (inputs, held_out))
+    targets = np.eye(data.n_classes)[train.labels[:-500]]
+    scores = tested @ np.linalg.lstsq(hidden, targets, rcond=None)[0]
+    assert rows["n_test"].tolist() == [500]
+    assert rows["pi_errors"].tolist() == [(scores.argmax(axis=1) != train.labels[-500:]).sum()]
+    with pytest.raises(ElmldaError, match="4,435"):
+        Sweep(**options, validation=4435).run(tmp_path / "all")
+
+
+# What is kept, and how good the posteriors are
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept") / "run"
+    return folder, Sweep(dataset="digits", hidden=[16, 40, 64], repeats=3).run(folder)
+
+
+def test_wrong_answers_are_kept_for_every_method_and_size(digits):
+    folder, rows = digits
+    wrong, sizes = (read_kept(folder, name, range(3)) for name in ("wrong", "sizes"))
+    n_test = rows["n_test"][0]
+    for repeat in range(3):
+        assert sizes[repeat].tolist() == [16, 40, 64]
+        bits = np.unpackbits(wrong[repeat], axis=-1, count=n_test)
+        own = rows[rows["repeat"] == repeat]
+        for i, name in enumerate(("pi_errors", "pi_constant_errors", "lda_errors")):
+            assert bits[i].sum(axis=-1).tolist() == own[name].tolist()
+
+
+def test_posteriors_are_measured_as_scikit_learn_does(digits):
+    folder, rows = digits
+    largest = rows[rows["n_hidden"] == 64].set_index("repeat")
+    with np.load(folder / "kept" / "test.npz") as archive:
+        labels, classes = archive["labels"], archive["classes"]
+    np.testing.assert_array_equal(labels, load_dataset("digits").split().test.labels)
+    assert classes.tolist() == list("0123456789")
+    for repeat, kept in read_kept(folder, "posteriors", range(3)).items():
+        (scores,) = train_network("digits", 0, (repeat,), 64)
+        exact = softmax(scores.lda[:, 0], axis=1)
+        np.testing.assert_allclose(kept, exact, atol=1e-3)
+        assert kept.dtype == np.float16
+        assert (kept.argmax(axis=1) != labels).sum() == largest.at[repeat, "lda_errors"]
+        brier = brier_score_loss(labels, exact, labels=range(10), scale_by_half=False)
+        assert largest.at[repeat, "brier"] == pytest.approx(brier, rel=1e-4)
+        assert largest.at[repeat, "log_loss"] == pytest.approx(log_loss(labels, exact), rel=1e-4)
+
+
+@pytest.mark.parametrize("ridge", [0, "gcv"])
+def test_a_run_that_grows_keeps_the_wrong_answers_of_every_size(tmp_path, ridge):
+    for hidden in ([4, 8], [4, 8, 12], [4, 6, 8, 12]):
+        rows = Sweep(dataset="iris", hidden=hidden, repeats=2, ridge=ridge).run(tmp_path)
+    sizes = read_kept(tmp_path, "sizes", range(2))
+    assert [size for size in (4, 8, 12) if size not in sizes[1]] == []
+    wrong = np.unpackbits(read_kept(tmp_path, "wrong", [1])[1], axis=-1, count=50)
+    own = rows[(rows["repeat"] == 1) & rows["n_hidden"].isin(sizes[1])]
+    assert wrong[2].sum(axis=-1).tolist() == own["lda_errors"].tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"priors": [0.5, 0.5]},
+        {"input_weights": "receptive-field"},
+        {"hidden": 4, "validation": 100},
+        {"dataset": "no-such-set"},
+        {"hidden": [4, 98]},
+        {"dataset": "satimage", "folds": 3},
+        {"dataset": "no-such-file.csv"},
+    ],
+)
+def test_what_does_not_fit_the_data_is_refused_before_anything_is_written(tmp_path, options):
+    with pytest.raises(ElmldaError):
+        Sweep(**{"dataset": "iris", "hidden": 4, "repeats": 1} | options).run(tmp_path / "run")
+    assert not (tmp_path / "run").exists()

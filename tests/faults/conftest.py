@@ -1,18 +1,82 @@
+"""Runs as processes, the same runs undisturbed, and what they have computed."""
+
+import subprocess
+
 import pytest
-from faults import ENSEMBLE, SWEEP, build, finish
+from command_line import ELMLDA, invoke_here, read_rows
+
+from elmlda.runs.kept import list_kept, read_kept
+
+PLANS = {
+    "sweep": "sweep --dataset iris --hidden 20,40,60 --repeats 120",
+    "ensemble": "ensemble --dataset iris --hidden 40 --n 6 --repeats 20",
+}
+FASTER = "--quiet", "--threads", "1"
+
+
+def build(plan, folder, *more):
+    """The words of a command."""
+    return [ELMLDA, *PLANS.get(plan, plan).split(), "--out", str(folder), *FASTER, *more]
+
+
+class Faults:
+    """What tests of faults need."""
+
+    build = staticmethod(build)
+
+    @staticmethod
+    def refused(words, **options):
+        """The one line with which a process ends that has met a fault."""
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, **options)
+        return Faults.the_error(done.returncode, done.stdout, done.stderr)
+
+    @staticmethod
+    def the_error(exit_code, stdout, stderr):
+        assert (exit_code, stdout) == (1, ""), stderr
+        (line,) = stderr.splitlines()
+        assert line.startswith("Error: ")
+        return line
+
+    @staticmethod
+    def finish(words):
+        """Run to the end, which has nothing to say."""
+        done = invoke_here(*words[1:])
+        assert (done.exit_code, done.output) == (0, "")
+
+    @staticmethod
+    def n_steps(folder):
+        """How far a run has come: networks that are kept."""
+        return len(list_kept(folder))
+
+    @staticmethod
+    def results(folder):
+        """All that a run has computed: its rows without times and machines, and what it has kept."""
+        tables = {
+            path.name: read_rows(path, without={"seconds", "machine"}) for path in folder.glob("*.csv")
+        }
+        networks = list_kept(folder)
+        kept = {
+            name: {
+                number: values.tobytes() for number, values in read_kept(folder, name, networks).items()
+            }
+            for name in ("posteriors", "wrong", "sizes")
+        }
+        assert not list(folder.rglob(".elmlda-*")), "temporary files are left"
+        return tables, networks, kept
 
 
 @pytest.fixture(scope="session")
-def command(clouds):
-    """The command line of a plan into a folder."""
-    return lambda folder, plan, *more: build(clouds, folder, plan, *more)
+def faults():
+    return Faults
 
 
 @pytest.fixture(scope="session")
-def undisturbed(command, tmp_path_factory):
-    """The folder of each plan's undisturbed run."""
-    folders = {}
-    for plan in (SWEEP, ENSEMBLE):
-        folders[plan] = tmp_path_factory.mktemp("undisturbed") / "run"
-        finish(command(folders[plan], plan))
-    return folders
+def undisturbed(tmp_path_factory):
+    """What each plan gives."""
+    found = {}
+    for plan in PLANS:
+        folder = tmp_path_factory.mktemp(plan) / "run"
+        Faults.finish(build(plan, folder))
+        found[plan] = Faults.results(folder)
+        assert all(found[plan])
+    return found

@@ -1,73 +1,84 @@
-import numpy as np
+"""Predictions: memory against what a process takes, and refusals that name what would fit."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import unmeasured
 
-from elmlda.core import blas
-from elmlda.networks.cost import Operations, Problem, Speeds, count_operations, measure_matmul_speed
-from elmlda.networks.train import run_network
-from elmlda.settings import NetworkSettings, Resources
+from elmlda.errors import ElmldaError
+from elmlda.networks import cost
+from elmlda.networks.cost import (
+    Problem,
+    predict_total_bytes,
+    require_memory,
+)
 
-
-def test_operations_counted_by_hand():
-    """Two samples to train on, one to test on, 3 inputs, 2 classes, networks of 1 and of 3 units."""
-    found = count_operations(Problem(n_train=2, n_test=1, n_inputs=3, n_classes=2, sizes=(1, 3)))
-    projection = 3 * 3 * 3 * 2  # samples · units · inputs, each a product and a sum
-    gram = 2 * 6 * 2  # samples · entries of a triangle of 3
-    class_sums = 2 * 3 * 2 * 2  # samples · units · classes
-    assert (found.hidden, found.gram) == (projection + class_sums, gram)
-    factorisation = 27 / 3
-    solves = 9 * 2 + 9 * 4  # L for two classes, Lᵀ for two classes at two sizes
-    scores = (1 * 4 + 2 * 2) * 2  # the first unit is in both networks, two units in one
-    assert found.solver == factorisation + solves + scores
-
-
-@pytest.mark.parametrize("sizes", [(7,), (3, 7), (1, 2, 3, 7)])
-@pytest.mark.parametrize("precision", ["mixed", "double"])
-def test_operations_are_those_that_a_network_calls_blas_for(
-    sizes, precision, make_dataset, monkeypatch
-):
-    dataset = make_dataset(n_train=50, n_test=20, n_inputs=9, n_classes=3)
-    counts = {np.dtype(np.float32): 0.0, np.dtype(np.float64): 0.0, "solver": 0.0}
-    call = blas._call
-
-    def count(module, routine, dtype, *arguments):
-        numbers = [a for a in arguments if isinstance(a, int)]
-        if routine == "gemm":
-            m, n, k = numbers
-            in_solver = dtype == np.float64 and arguments[-2] == 1.0  # scores are added up
-            operations = 2 * m * n * k
-        elif routine == "syrk":
-            n, k = numbers
-            in_solver, operations = False, n * (n + 1) * k
-        elif routine == "trsm":
-            m, n = numbers
-            in_solver, operations = True, m * m * n
-        else:
-            (n,) = numbers
-            in_solver, operations = True, n**3 / 3
-        counts["solver" if in_solver else dtype] += operations
-        call(module, routine, dtype, *arguments)
-
-    monkeypatch.setattr(blas, "_call", count)
-    settings = NetworkSettings(precision=precision)
-    result = run_network(dataset, np.random.default_rng(0), sizes, settings, Resources(chunk=16))
-    assert result.precision == precision
-    expected = count_operations(Problem(50, 20, 9, 3, sizes))
-    hidden_dtype = np.dtype(np.float32 if precision == "mixed" else np.float64)
-    assert counts[hidden_dtype] == expected.hidden + expected.gram
-    # The look at how sound the factor is, one column solved both ways, is not part of the work.
-    check = 2 * sizes[-1] ** 2
-    assert counts["solver"] == pytest.approx(expected.solver + check)
+MEASURE = """
+import json, sys
+from pathlib import Path
+from elmlda import Sweep
+options = json.loads(sys.argv[1])
+sweep = Sweep(repeats=1, keep=False, **options)
+predicted = sweep.dry_run(sys.argv[2]).peak_bytes
+sweep.run(sys.argv[2], threads=1)
+status = Path("/proc/self/status").read_text()
+print(predicted, 1024 * int(status.split("VmHWM:")[1].split()[0]))
+"""
+"""What was mapped and never touched does not count: VmHWM is of this process alone."""
+DIGITS = {"dataset": "digits", "ridge": 1.0}
+MNIST = Problem(60_000, 10_000, 784, 10, (784, 1568, 15_680), input_bytes=55_000_000)
 
 
-@settings(derandomize=True, deadline=None)
-@given(st.floats(0, 1e15), st.floats(0, 1e15), st.floats(0, 1e15))
-def test_seconds_at_three_speeds(hidden, gram, solver):
-    expected = hidden / 4e9 + gram / 8e9 + solver / 2e9
-    assert Operations(hidden, gram, solver).seconds(Speeds(4e9, 8e9, 2e9)) == pytest.approx(expected)
+@pytest.mark.parametrize(
+    "options",
+    [
+        DIGITS | {"hidden": [4000]},
+        DIGITS | {"hidden": [500, 4000], "precision": "double"},
+        DIGITS | {"hidden": [2500], "ridge": "gcv"},
+        DIGITS | {"hidden": [4000], "ridge": [0.1, 1, 10]},
+        pytest.param({"dataset": "mnist", "fanout": "1-4"}, marks=pytest.mark.slow),
+        pytest.param(
+            {"dataset": "mnist", "fanout": "2", "precision": "double"}, marks=pytest.mark.slow
+        ),
+    ],
+    ids=str,
+)
+def test_memory_is_what_a_process_takes(tmp_path, options):
+    words = [sys.executable, "-c", MEASURE, json.dumps(options), str(tmp_path / "run")]
+    done = subprocess.run(words, capture_output=True, text=True, env=unmeasured())
+    assert done.returncode == 0, done.stderr
+    predicted, measured = map(int, done.stdout.split())
+    assert measured == pytest.approx(predicted, rel=0.2)
 
 
-def test_speed_is_a_speed():
-    for dtype in (np.float32, np.float64):
-        assert 1e8 < measure_matmul_speed(dtype, n=128, seconds=0.02) < 1e14
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 8 * 10**9), st.integers(1, 4), st.sampled_from([784, 1000]), st.booleans())
+def test_what_is_said_to_fit_does_and_one_more_does_not(free, jobs, unit, has_rule):
+    sizes = tuple(unit * n for n in (1, 5, 12))
+    problem = replace(MNIST, sizes=sizes, has_rule=has_rule)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cost, "free_memory", lambda: free)
+        if predict_total_bytes(problem, jobs) <= free:
+            require_memory(problem, jobs)
+            return
+        with pytest.raises(ElmldaError) as caught:
+            require_memory(problem, jobs)
+    found = caught.value.settings
+
+    def takes(n_hidden, jobs=jobs):
+        smaller = (*(size for size in sizes if size < n_hidden), n_hidden)
+        return predict_total_bytes(replace(problem, sizes=smaller), jobs)
+
+    of_units = {"hidden": 1, "fanout": 784}
+    name = "fanout" if unit == 784 else "hidden"
+    most = found.get(name, 0) * of_units[name]
+    assert most == 0 or takes(most) <= free
+    assert takes(min(most + of_units[name], sizes[-1])) > free
+    n_jobs = found.get("jobs", 0)
+    assert n_jobs == 0 or predict_total_bytes(problem, n_jobs) <= free
+    assert predict_total_bytes(problem, n_jobs + 1) > free

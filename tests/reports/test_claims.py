@@ -1,190 +1,208 @@
-"""The rule, on numbers where the answer is known, each verdict both ways."""
+"""The rule, the claims, and how often the rule errs on simulated runs where the truth is known."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from made_runs import make_run, simulate_draws, simulate_sweep, simulate_timing, sweep
 
 from elmlda import paper
-from elmlda.reports.claims.rule import (
-    NETWORKS,
-    RATE_MARGIN,
-    Check,
-    Region,
-    Statement,
-    Verdict,
-    around,
-    decide,
-)
-from elmlda.reports.estimates import Estimate, sample_mean
+from elmlda.reports import claims
+from elmlda.reports.claims import Check, Claim
+from elmlda.reports.load import percents, read_run
+from elmlda.reports.stats import Estimate
 
-YES, NO = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
-BETWEEN, OPEN = Verdict.INCONCLUSIVE, Verdict.OPEN
-NAN = float("nan")
-STATEMENT = Statement(key="a", text="A is 1.", short="a", where="here", unit="%", full=10)
+RNG = np.random.default_rng
 
 
-def decide_one(check):
-    return decide(replace(STATEMENT, checks={0: check}))
-
-
-def decide_all(checks):
-    return decide(replace(STATEMENT, checks=checks, name=name))
+def check(value, se, low=1.0, high=2.0, printed=1.5, n=200, **rest):
+    return Check("here", Estimate(value, se, n, spread=0.0), low, high, printed, **rest)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "repeats", "z", "verdict"),
+    ("value", "se", "printed", "verdict"),
     [
-        (1.1, 1.9, 3, 0.0, YES),
-        (1.1, 1.9, 3, 9.0, YES),
-        (0.9, 1.9, 3, 9.0, BETWEEN),
-        (1.1, 2.1, 3, 9.0, BETWEEN),
-        (0.5, 2.5, 3, 9.0, BETWEEN),
-        (2.1, 2.5, 3, 1.97, NO),
-        (2.1, 2.5, 3, 1.95, BETWEEN),
-        (0.1, 0.9, 3, -1.97, NO),
-        (0.1, 0.9, 3, -1.95, BETWEEN),
-        (2.0, 2.5, 3, 9.0, NO),
-        (0.5, 1.0, 3, 9.0, NO),
-        (1.0, 1.5, 3, 9.0, BETWEEN),
-        (1.1, 1.9, 2, 0.0, BETWEEN),
-        (2.1, 2.5, 2, 9.0, BETWEEN),
-        (NAN, NAN, 3, 9.0, BETWEEN),
-        (2.1, 2.5, 3, NAN, BETWEEN),
+        (1.5, 0.1, 1.5, "reproduced"),
+        (1.9, 0.1, 1.5, "inconclusive"),  # reaches out of the region
+        (1.5, 0.5, 1.5, "inconclusive"),  # reaches out on both sides
+        (2.5, 0.1, 1.5, "not reproduced"),
+        (0.5, 0.1, 1.5, "not reproduced"),
+        (2.5, 0.1, 2.4, "inconclusive"),  # outside, but |z| is 1
+        (2.5, 0.1, np.nan, "not reproduced"),  # the border stands in for the paper's number
+        (2.0, 0.0, 1.5, "not reproduced"),  # the border does not belong to the region
     ],
 )
-def test_the_rule(low, high, repeats, z, verdict):
-    assert Region(1, 2).judge(Estimate((low + high) / 2, low, high, repeats), z) == verdict
+def test_the_rule_for_one_number(value, se, printed, verdict):
+    assert check(value, se, printed=printed).judge() == verdict
 
 
-def test_a_widened_level_asks_more_of_z_too():
-    outside = Estimate(3.0, 2.5, 3.5, 10)
-    assert Region(1, 2).judge(outside, 2.5) == NO
-    assert Region(1, 2).judge(outside, 2.5, 1 - 0.05 / 20) == BETWEEN
-    assert Region(1, 2).judge(outside, 3.1, 1 - 0.05 / 20) == NO
+def test_chance_on_the_papers_side_can_explain_a_number_outside():
+    ours = Estimate(2.5, 0.1, 200, spread=200.0)
+    assert Check("", ours, 1.0, 2.0, 1.5).judge() == "inconclusive"
+    assert Check("", ours, 1.0, 2.0, 1.5, paper_repeats=10_000_000).judge() == "not reproduced"
 
 
-def test_two_per_cent_around_both_methods_overlap_at_all_fanouts_but_one():
-    """What the rule's text says of them."""
-    overlapping = [
-        fanout
-        for fanout in paper.FANOUTS
-        if paper.PI_ERROR_PERCENT[fanout] * (1 - RATE_MARGIN)
-        < paper.LDA_ERROR_PERCENT[fanout] * (1 + RATE_MARGIN)
-    ]
-    assert set(paper.FANOUTS) - set(overlapping) == {1}
-    for fanout, lda in paper.LDA_ERROR_PERCENT.items():
-        assert paper.PI_ERROR_PERCENT[fanout] > around(lda, RATE_MARGIN * lda).high
+@pytest.mark.parametrize(("n", "verdict"), [(0, "not run"), (1, "inconclusive"), (2, "inconclusive")])
+def test_too_few_repeats_decide_nothing(n, verdict):
+    found = Estimate(5.0, math.nan, n) if n else Estimate()
+    assert Check("", found, 1.0, 2.0, 1.5).judge() == verdict
 
 
-def spread(mean, half, n):
-    """n values with exactly that mean, and an interval of about that half-width."""
-    if n == 1:
-        return np.array([mean])
-    values = np.linspace(-1, 1, n)
-    error = values.std(ddof=1) / math.sqrt(n)
-    return mean + half / 2 * values / error
+def decide(*checks):
+    return Claim("key", "text", "place", checks).decide()
 
 
-def check(mean, half, n=10, region=None, **paper_side):
-    return Check(sample_mean(spread(mean, half, n)), region or Region(0.9, 1.1), **paper_side)
+def test_a_claim_about_several_numbers_needs_all_of_them():
+    good, open_, missing = check(1.5, 0.1), check(1.9, 0.1), Check("", Estimate(), 1.0, 2.0)
+    assert decide(good, good)["verdict"] == "reproduced"
+    assert decide(good, open_)["verdict"] == "inconclusive"
+    assert decide(good, missing)["verdict"] == "not run"
+    assert decide(good, check(3.0, 0.1), missing)["verdict"] == "not reproduced"
 
 
-def test_verdicts_are_interim_until_all_repeats_are_there():
-    final, interim = (decide_one(check(1.0, 0.05, n, printed=1.0)) for n in (10, 9))
-    assert (final.verdict, final.interim, final.ours.repeats) == (YES, False, 10)
-    assert (interim.verdict, interim.interim, interim.ours.repeats) == (YES, True, 9)
-    wide, earlier = (decide_one(check(1.05, 0.2, n, printed=1.0)) for n in (10, 9))
-    assert (wide.verdict, earlier.verdict) == (BETWEEN, OPEN)
-    assert wide.because == earlier.because == "the interval reaches beyond the required range"
+def test_one_of_many_fails_only_by_the_wider_interval():
+    beyond = check(2.0 + 2.2 * 0.1, 0.1, printed=2.0)  # outside by 2.2 standard errors
+    assert decide(beyond)["verdict"] == "not reproduced"
+    assert decide(beyond, *[check(1.5, 0.1)] * 19)["verdict"] == "inconclusive"
 
 
-def test_outside_is_not_enough():
-    """The paper's one repeat varies as much as one of ours: 1.16 is no news, 1.9 is."""
-    near = decide_one(check(1.16, 0.05, printed=1.0, paper_repeats=1))
-    assert near.ours.low > 1.1
-    assert abs(near.z) < 1.96 < abs(near.z) * math.sqrt(11)
-    assert near.verdict == BETWEEN
-    assert near.because.startswith("the interval lies outside, but chance can explain")
-    far = decide_one(check(1.9, 0.05, printed=1.0, paper_repeats=1))
-    assert far.z > 1.96
-    assert (far.verdict, far.because) == (
-        NO,
-        "the interval lies outside, and chance does not explain the distance",
-    )
+def test_the_number_closest_to_failing_is_shown():
+    assert decide(check(1.5, 0.1), check(1.7, 0.1))["ours"] == 1.7
+    assert decide(check(1.9, 0.1), check(3.0, 0.1))["ours"] == 3.0
 
 
-def test_without_a_printed_number_the_border_stands_in_for_it():
-    """At 0 ± 0.05 the border is 2.5 standard errors away without the paper's, 1.8 with them."""
-    below = Region(low=0)
-    near = check(-0.063, 0.05, region=below, paper_repeats=10)
-    assert near.sample.estimate().high < 0
-    assert math.isnan(near.z)
-    assert near.judge() == BETWEEN
-    assert check(-0.063, 0.05, region=below, paper_repeats=10_000).judge() == NO
-    assert check(-0.1, 0.05, region=below, paper_repeats=10).judge() == NO
-    assert check(0.1, 0.05, region=below, paper_repeats=10).judge() == YES
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """A run of the paper's size in which everything was run and the paper is right."""
+    rng = RNG(0)
+    tables = {
+        "sweep": simulate_sweep(rng),
+        "draws": simulate_draws(rng),
+        "timing": simulate_timing(rng),
+    }
+    return read_run(make_run(tmp_path_factory.mktemp("full") / "run", **tables))
 
 
-def name(keys):
-    return "size " + ",".join(map(str, keys))
+def test_the_protocols_claims_are_all_there(full):
+    table = claims.judge_claims(full)
+    assert table["key"].is_unique
+    counted = table[table["counted"]]
+    assert counted["kind"].value_counts().to_dict() == {"rate": 26, "statement": 11}
+    constant = table[table["reading"] == claims.CONSTANT]
+    assert constant["kind"].value_counts().to_dict() == {"rate": 13, "improvement": 13, "statement": 4}
+    assert (table["kind"] == "improvement").sum() == 26
+    assert not set(table["verdict"]) - set(claims.VERDICTS)
 
 
-def test_every_number_has_to_be_there():
-    checks = {i: check(1.0, 0.05, printed=1.0) for i in range(4)}
-    claim = decide_all(checks)
-    assert (claim.verdict, claim.interim) == (YES, False)
-    few = decide_all({**checks, 2: check(1.0, 0.05, n=9, printed=1.0)})
-    assert (few.verdict, few.interim) == (YES, True)
-    one_wide = decide_all({**checks, 2: check(1.05, 0.2, printed=1.0)})
-    assert (one_wide.verdict, one_wide.because) == (BETWEEN, "undecided at size 2")
-    one_off = decide_all({**checks, 3: check(1.9, 0.05, printed=1.0)})
-    assert (one_off.verdict, one_off.because) == (NO, "fails at size 3")
-    assert one_off.ours.value == pytest.approx(1.9)
-    assert one_off.z == pytest.approx(check(1.9, 0.05, printed=1.0).z)
+def test_regions_are_the_protocols(full):
+    table = claims.judge_claims(full).set_index("key")
+    regions = table[["region_low", "region_high"]]
+    for fanout, rate in paper.LDA_ERROR_PERCENT.items():
+        assert regions.loc[f"table1-lda-{fanout}"].tolist() == pytest.approx([0.98 * rate, 1.02 * rate])
+    assert regions.loc["average-improvement"].tolist() == pytest.approx([2.6, 3.6])
+    assert regions.loc["table1-pi-improvement-20"].tolist() == pytest.approx([2.3, 4.3])
+    assert regions.loc["ensemble-20"].tolist() == pytest.approx([1.6562, 1.7238])
+    assert table.loc["twenty-best", "region_high"] == pytest.approx(0.0338)
+    assert table.loc["time", "region_high"] == pytest.approx(12)
+    assert regions.loc["lda-better"].tolist() == [0, math.inf]
 
 
-def test_one_of_many_that_fails_by_chance_does_not_refute_all():
-    """Beyond the border at 95 %, but not at the level that twenty looks need."""
-    good = {i: check(1.0, 0.05, printed=1.0) for i in range(19)}
-    off = check(1.16, 0.05, printed=1.0)
-    assert off.judge() == NO
-    assert decide_all({**good, 19: off}).verdict == BETWEEN
-    assert decide_all({19: off}).verdict == NO
+def judge_many(n_runs, tmp_path, **shifts):
+    """Verdicts (runs × claims) of simulated runs."""
+    found = []
+    for i in range(n_runs):
+        folder = make_run(tmp_path / str(i), sweep=simulate_sweep(RNG(i), **shifts))
+        table = claims.judge_claims(read_run(folder)).set_index("key")
+        found.append(table["verdict"])
+    return pd.DataFrame(found)
 
 
-def test_the_one_that_is_closest_to_failing_is_shown():
-    checks = {1: check(1.0, 0.05), 2: check(1.02, 0.05), 3: check(1.05, 0.01)}
-    assert decide_all(checks).because == "closest to failing: size 2"
-    single = {1: check(1.0, 0.05, n=1), 2: check(1.02, 0.05, n=1)}
-    claim = decide_all(single)
-    assert (claim.verdict, claim.because) == (OPEN, "1 repeat, at least 3 are needed")
+def test_the_rule_reproduces_a_paper_that_is_right(tmp_path):
+    verdicts = judge_many(12, tmp_path)
+    rates = verdicts.filter(regex=r"^table1-(pi|lda)-\d+$")
+    assert (rates == "reproduced").mean(axis=None) > 0.97
+    assert not (verdicts == "not reproduced").any(axis=None)
 
 
-def test_what_has_not_been_run():
-    empty = Check(sample_mean(np.empty(0)), Region(0.9, 1.1), 1.0)
-    claim = decide_one(empty)
-    assert (claim.verdict, claim.because, claim.interim) == (OPEN, "not run yet", True)
-    assert math.isnan(claim.ours.value)
-    assert math.isnan(claim.z)
-    some = decide_all({1: check(1.0, 0.05, printed=1.0), 2: empty})
-    assert (some.verdict, some.because, some.interim) == (OPEN, "size 2 not run yet", True)
-    none = decide_all({1: empty, 2: empty})
-    assert (none.verdict, none.because) == (OPEN, "not run yet")
+def test_the_rule_finds_a_method_that_is_four_per_cent_off(tmp_path):
+    verdicts = judge_many(5, tmp_path, pi_shift=0.30)
+    rates = verdicts.filter(regex=r"^table1-pi-\d+$")[[f"table1-pi-{f}" for f in (3, 5, 10, 20)]]
+    assert (rates == "not reproduced").mean(axis=None) > 0.95
+    assert (verdicts["lda-better"] == "reproduced").all()
+    assert (verdicts["average-improvement"] == "not reproduced").all()
+    assert (verdicts.filter(regex=r"^table1-lda-\d+$") == "reproduced").mean(axis=None) > 0.97
 
 
-def test_the_papers_repeats_are_what_it_takes():
-    assert NETWORKS == paper.REPEATS == 200
+def test_the_rule_finds_that_lda_is_not_better(tmp_path):
+    verdicts = judge_many(2, tmp_path, lda_shift=0.6)
+    assert (verdicts["lda-better"] == "not reproduced").all()
 
 
-def test_whether_the_records_so_far_speak_against_it():
-    """Of an interim claim; fewer than three repeats have to lie where the claim says."""
-    inside, outside = 1.0, 1.9
-    assert decide_one(check(inside, 0.05, n=9, printed=1.0)).is_consistent
-    assert decide_one(check(1.05, 0.2, n=9, printed=1.0)).is_consistent
-    assert not decide_one(check(outside, 0.05, n=9, printed=1.0)).is_consistent
-    for few in (1, 2):
-        assert decide_one(check(inside, 0.05, n=few, printed=1.0)).is_consistent
-        assert not decide_one(check(outside, 0.05, n=few, printed=1.0)).is_consistent
-    assert not decide_one(Check(sample_mean(np.empty(0)), Region(0.9, 1.1), 1.0)).is_consistent
+def test_ensembles_and_times_are_judged(full, tmp_path):
+    table = claims.judge_claims(full).set_index("key")
+    keys = ["ensemble-2", "ensemble-2-beats-1", "ensemble-20-beats-2", "ensemble-falls", "twenty-best"]
+    assert set(table.loc[[*keys, "time"], "verdict"]) == {"reproduced"}
+    assert table.loc["time", ["ours", "repeats"]].tolist() == pytest.approx([5, 5], abs=1)
+    rng = RNG(1)
+    tables = {"draws": simulate_draws(rng, shift=12.0), "timing": simulate_timing(rng, extra=0.2)}
+    other = read_run(make_run(tmp_path / "run", sweep=simulate_sweep(rng, n=3), **tables))
+    table = claims.judge_claims(other).set_index("key")
+    assert table.loc["time", "verdict"] == "not reproduced"
+    assert table.loc["ensemble-20", "ours"] == pytest.approx(1.81, abs=0.03)
+    assert table.loc["ensemble-20", "verdict"] != "reproduced"
+
+
+def test_another_ensembles_size_is_not_the_papers(tmp_path):
+    experiments = {"ensemble": {"n": 20, "n_hidden": 784}}
+    tables = {"sweep": simulate_sweep(RNG(2), n=3), "draws": simulate_draws(RNG(2), n=30)}
+    run = read_run(make_run(tmp_path / "run", experiments=experiments, **tables))
+    table = claims.judge_claims(run).set_index("key")
+    assert set(table.filter(like="ensemble", axis=0)["verdict"]) == {"not run"}
+
+
+def test_missing_fanouts_are_not_run(tmp_path):
+    run = read_run(make_run(tmp_path / "run", sweep=simulate_sweep(RNG(3), n=30, fanouts=(1, 2))))
+    table = claims.judge_claims(run).set_index("key")
+    assert table.loc["table1-pi-1", "verdict"] != "not run"
+    assert table.loc["table1-pi-3", "verdict"] == "not run"
+    assert table.loc["lda-better", "verdict"] == "not run"
+
+
+def test_a_size_without_lda_counts_for_pi_alone(tmp_path):
+    counts = {1: [(720, 718, None)] * 5, 2: [(521, 520, 503), (522, 520, 502), (520, 519, 503)]}
+    run = read_run(make_run(tmp_path / "run", sweep=sweep(counts)))
+    table = claims.judge_claims(run).set_index("key")
+    assert table.loc["table1-pi-1", "repeats"] == 5
+    assert table.loc["table1-lda-1", "verdict"] == "not run"
+    assert table.loc["table1-lda-2", "repeats"] == 3
+
+
+def agreement(gap_z):
+    return pd.DataFrame({"gap_z": gap_z})
+
+
+@pytest.mark.parametrize(
+    ("gap_z", "verdict"),
+    [
+        ((3.0, 0.5), "supported"),
+        ((3.0, 2.0), "undecided"),  # large enough a ratio, but |z| with a constant is not below 1.96
+        ((2.0, 0.5), "undecided"),  # log LR = 1.9, below log 10
+        ((-3.0, 0.5), "supported"),
+        ((0.5, -3.0), "rejected"),
+        ((0.5, 2.0), "undecided"),
+    ],
+)
+def test_the_registered_hypothesis(gap_z, verdict):
+    log_ratio, found = claims.judge_hypothesis(agreement(gap_z))
+    assert found == verdict
+    assert log_ratio == pytest.approx((gap_z[0] ** 2 - gap_z[1] ** 2) / 2)
+
+
+def test_agreement_tells_the_readings_apart(tmp_path):
+    shifts = {"pi_shift": 0.02, "constant_shift": 0.0}
+    run = read_run(make_run(tmp_path / "run", sweep=simulate_sweep(RNG(4), **shifts)))
+    table = claims.judge_agreement(percents(run.primary)).set_index("reading")
+    assert table["rates"].tolist() == [26, 26]
+    assert table.loc[claims.EQ5, "p"] < 0.05 < table.loc[claims.CONSTANT, "p"]
+    assert abs(table.loc[claims.EQ5, "gap_z"]) > abs(table.loc[claims.CONSTANT, "gap_z"])

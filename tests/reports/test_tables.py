@@ -1,160 +1,239 @@
-"""Tables from made-up records, against the formulas and scipy's own interval."""
-
-import math
+"""Tables from made-up runs whose numbers are known."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from made_runs import MNIST, PETS, draw_posteriors, draws_table, keep, make_run, simulate_timing, sweep
+from scipy import stats as sp
 
-from elmlda import paper
-from elmlda.experiments.ensemble import EnsembleRecord
-from elmlda.experiments.sweep import SweepRecord
-from elmlda.reports.model import Column, make_table
-from elmlda.reports.subjects.ensemble import tabulate_ensemble
-from elmlda.reports.subjects.sweep import AS_PRINTED, tabulate_as_printed, tabulate_sweep
+from elmlda.datasets import load_dataset
+from elmlda.reports import compare, differences, tables
+from elmlda.reports.load import MNIST_SHA256, differing, find_folders, percents, read_run
 
-N_TEST = 400
+COUNTS = {1: [(720, 715, 684), (730, 720, 690), (711, 713, 670)], 2: [(520, 519, 500)] * 3}
 
 
-def record(repeat, n_hidden, pi_errors, lda_errors, n_inputs=784):
-    """With a constant unit PI makes two errors less."""
-    constant = max(pi_errors - 2, 0)
-    return SweepRecord(
-        repeat, n_hidden / n_inputs, n_hidden, pi_errors, constant, lda_errors, N_TEST, 1.5, "mixed"
-    )
+def read(folder, **parts):
+    return read_run(make_run(folder / "run", **parts))
 
 
-def made_up(n_hidden, n_repeats, seed):
-    rng = np.random.default_rng(seed)
-    pi, lda = rng.integers(10, 60, n_repeats).tolist(), rng.integers(5, 50, n_repeats).tolist()
-    return pi, lda, [record(i, n_hidden, pi[i], lda[i]) for i in range(n_repeats)]
+def test_the_papers_data_are_those_of_the_package():
+    assert set(load_dataset("mnist").checksums.values()) == MNIST_SHA256
 
 
-@pytest.mark.parametrize("n_repeats", [2, 5, 200])
-def test_means_and_intervals(n_repeats):
-    pi, lda, records = made_up(784, n_repeats, seed=n_repeats)
-    (row,) = tabulate_sweep(records).to_dict("records")
-    assert (row["fanout"], row["n_hidden"], row["repeats"]) == (1, 784, n_repeats)
-    for method, errors in (("pi", pi), ("lda", lda)):
-        percent = 100 * np.array(errors) / N_TEST
-        mean, half = row[f"{method}_error_percent"], row[f"{method}_interval"]
-        assert mean == pytest.approx(percent.mean(), rel=1e-12)
-        low, high = stats.t.interval(0.95, n_repeats - 1, percent.mean(), stats.sem(percent))
-        assert (mean - half, mean + half) == pytest.approx((low, high), rel=1e-12)
+def test_table1_has_the_papers_numbers_beside_ours(tmp_path):
+    table = tables.table1(read(tmp_path, sweep=sweep(COUNTS))).set_index("fanout")
+    assert table["paper_pi_error_percent"].tolist() == [7.20, 5.21]
+    assert table["paper_improvement_percent"].tolist() == [4.9, 3.5]
+    assert table["pi_error_percent"].tolist() == pytest.approx([np.mean([7.2, 7.3, 7.11]), 5.2])
+    ratio = 100 * (1 - (684 + 690 + 670) / (720 + 730 + 711))
+    assert table.loc[1, "improvement_percent"] == pytest.approx(ratio)
+    assert table.loc[1, "difference"] == pytest.approx((36 + 40 + 41) / 300)
 
 
-def test_improvement_is_of_the_means_as_in_the_paper():
-    records = [record(0, 784, 40, 20), record(1, 784, 10, 10)]
-    (row,) = tabulate_sweep(records).to_dict("records")
-    assert row["improvement_percent"] == pytest.approx(100 * (50 - 30) / 50)
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"activation": "softsign"}, {"input_weights": "constrained"}, {"ridge": 1.0}, {"bias": True},
+        {"priors": "frequencies"}, {"weight_range": 1.0}, {"input_scale": 1.0}, PETS,
+    ],
+)  # fmt: skip
+def test_other_settings_or_data_have_nothing_of_the_papers(tmp_path, setting):
+    run = read(tmp_path, run={**MNIST, **setting}, sweep=sweep(COUNTS, ridge=setting.get("ridge", 0)))
+    assert not run.matches_paper
+    assert tables.table1(run).filter(regex="^paper_|_z$").isna().all(axis=None)
 
 
-def test_a_row_for_each_size_in_order():
-    records = [*made_up(2 * 784, 3, 1)[2], *made_up(100, 2, 2)[2], *made_up(784, 4, 3)[2]]
-    table = tabulate_sweep(records)
-    assert list(table["n_hidden"]) == [100, 784, 1568]
-    assert list(table["repeats"]) == [2, 4, 3]
-    assert list(table["fanout"]) == [100 / 784, 1, 2]
+@pytest.mark.parametrize("experiment", [{"folds": 10}, {"validation": 10_000}])
+def test_other_test_samples_have_nothing_of_the_papers(tmp_path, experiment):
+    assert not read(tmp_path, experiments={"sweep": experiment}, sweep=sweep(COUNTS)).matches_paper
 
 
-def test_the_papers_columns():
-    fanouts = [*paper.FANOUTS, 11]
-    table = tabulate_sweep([record(0, 784 * fanout, 40, 30) for fanout in fanouts])
-    table = table.set_index("fanout")
-    columns = {
-        "paper_pi_error_percent": paper.PI_ERROR_PERCENT,
-        "paper_lda_error_percent": paper.LDA_ERROR_PERCENT,
-        "paper_improvement_percent": paper.IMPROVEMENT_PERCENT,
+@pytest.mark.parametrize("setting", [{"seed": 7}, {"design": "independent"}, {"ridge": [0, "gcv"]}])
+def test_seed_design_and_further_ridges_leave_it_the_papers(tmp_path, setting):
+    assert read(tmp_path, run={**MNIST, **setting}, sweep=sweep(COUNTS)).matches_paper
+
+
+def test_each_ridge_has_its_rows_and_only_none_is_the_papers(tmp_path):
+    parts = [
+        sweep(COUNTS), sweep(COUNTS, ridge=0.1), sweep(COUNTS, rule="gcv", ridge=3.5),
+    ]  # fmt: skip
+    parts[2].loc[0, "ridge"] = 7.0
+    run = read(tmp_path, run={**MNIST, "ridge": [0, 0.1, "gcv"]}, sweep=pd.concat(parts))
+    table = tables.table1(run)
+    assert table["ridge"].tolist() == ["none"] * 2 + ["0.1"] * 2 + ["by GCV"] * 2
+    assert table["paper_pi_error_percent"].notna().tolist() == [True] * 2 + [False] * 4
+    assert table["mean_ridge"].iloc[4] == pytest.approx(14 / 3)
+    assert set(run.primary["ridge_label"]) == {"none"}
+
+
+def test_a_size_without_lda_leaves_gaps(tmp_path):
+    run = read(tmp_path, sweep=sweep({1: [(720, 700, None)] * 4, 2: [(520, 510, 500)] * 4}))
+    first, second = (row for _, row in tables.table1(run).iterrows())
+    assert first["pi_error_percent"] == 7.2
+    assert first[["lda_error_percent", "difference", "improvement_percent", "p"]].isna().all()
+    assert second["lda_error_percent"] == 5.0
+
+
+def test_intervals_over_images_come_from_the_kept_answers(tmp_path):
+    rng, n_test = np.random.default_rng(0), 200
+    wrong = rng.uniform(size=(5, 3, 2, n_test)) < 0.2
+    counts = {f: [tuple(wrong[k, :, f - 1].sum(axis=-1)) for k in range(5)] for f in (1, 2)}
+    folder = make_run(tmp_path / "run", sweep=sweep(counts, n_test=n_test))
+    posteriors, labels = draw_posteriors(rng, 5, n_test)
+    keep(folder, posteriors, labels, sizes=(784, 1568), wrong=wrong)
+    table = tables.table1(read_run(folder))
+    for place, row in table.iterrows():
+        by_image = 100 * (wrong[:, 0, place].astype(int) - wrong[:, 2, place]).mean(axis=0)
+        interval = sp.ttest_1samp(by_image, 0).confidence_interval()
+        assert row["difference"] == pytest.approx(by_image.mean())
+        half = (interval.high - interval.low) / 2
+        assert row["difference_images_interval"] == pytest.approx(half)
+        assert row["difference_both_interval"] > 0
+    (folder / "kept/4-5.npz").unlink()  # some answers are not those of all networks
+    assert tables.table1(read_run(folder))["difference_images_interval"].isna().all()
+
+
+def test_table2_is_the_mean_of_log_ratios(tmp_path):
+    timing = simulate_timing(np.random.default_rng(1), extra=0.07)
+    table = tables.table2(timing, beside_paper=True).set_index("fanout")
+    wide = timing.pivot(index=["fanout", "pair"], columns="method", values="cpu_seconds")
+    logs = np.log(wide["lda"] / wide["pi"])
+    for fanout, row in table.iterrows():
+        interval = sp.ttest_1samp(logs[fanout], 0).confidence_interval()
+        expected = 100 * np.expm1([logs[fanout].mean(), *interval])
+        found = row[["overhead_percent", "overhead_low", "overhead_high"]].to_numpy(float)
+        assert found == pytest.approx(expected)
+    assert table.loc[20, "paper_overhead_percent"] == pytest.approx(100 * (702 / 630 - 1))
+    assert table.loc[20, "pi_cpu_seconds"] == pytest.approx(400, rel=0.05)
+
+
+def test_ensembles_by_draws_and_by_separate_ensembles(tmp_path):
+    posteriors, labels = draw_posteriors(np.random.default_rng(2), 8)
+    draws = draws_table(posteriors, labels, 500, 3)
+    rows = [(r, s, "mean", 30 - 2 * s + r, 300, 0.5) for r in range(3) for s in range(1, 5)]
+    ensemble = pd.DataFrame(rows, columns=["repeat", "size", "combine", "errors", "n_test", "log_loss"])
+    run = read(tmp_path, run=PETS, sweep=sweep(COUNTS, n_test=300), ensemble=ensemble, draws=draws)
+    table = tables.ensemble_table(run).set_index("size")
+    means = draws.query("left_out == -1").set_index("size")["errors"] / 3
+    assert table["error_percent"].dropna().tolist() == pytest.approx(means.tolist())
+    assert table["ensembles_percent"].tolist() == pytest.approx([29 / 3, 9, 25 / 3, 23 / 3])
+    assert table["paper_error_percent"].isna().all()
+    scores = tables.posterior_table(run)
+    assert scores["networks"].tolist() == [2, 3, 4]
+
+
+def test_scores_reliability_and_confusion(tmp_path):
+    posteriors, labels = draw_posteriors(np.random.default_rng(3), 3)
+    table = sweep(COUNTS).assign(log_loss=[0.4, 0.5, 0.6, 0.1, 0.1, 0.1], temperature=0.5)
+    folder = make_run(tmp_path / "run", sweep=table)
+    keep(folder, posteriors, labels, tempered=posteriors**0.5)
+    run = read_run(folder)
+    scores = tables.posterior_table(run)
+    assert scores["log_loss"].tolist() == pytest.approx([0.5, 0.1])
+    assert scores["repeats"].tolist() == [3, 3]
+    matrix = tables.confusion(run.kept).to_numpy()
+    right = np.mean([(p.argmax(axis=1) == labels).sum() for p in posteriors])
+    assert np.trace(matrix) == pytest.approx(right)
+    assert matrix.sum(axis=1) == pytest.approx(np.bincount(labels))
+    bins = tables.reliability(run.kept)
+    plain = bins[bins["posteriors"] == bins["posteriors"].iloc[0]]
+    assert plain["samples"].sum() == 3 * len(labels)
+    assert (plain["accuracy"] * plain["samples"]).sum() == pytest.approx(3 * right)
+    assert bins["posteriors"].nunique() == 2
+
+
+def test_paired_runs_are_compared_network_by_network(tmp_path):
+    rng = np.random.default_rng(4)
+    base = [tuple(rng.integers(680, 720, 3)) for _ in range(12)]
+    other = [tuple(np.array(row) + rng.integers(-3, 4, 3)) for row in base]
+    double = {**MNIST, "precision": "double"}
+    runs = {
+        "double": read_run(make_run(tmp_path / "a", run=double, sweep=sweep({1: other}))),
+        "mixed": read_run(make_run(tmp_path / "b", sweep=sweep({1: base}))),
     }
-    for name, printed in columns.items():
-        assert math.isnan(table.loc[11, name])
-        assert table[name].dropna().to_dict() == printed
+    assert differences.choose_reference(runs) == "mixed"
+    assert differing(runs) == ["precision"]
+    table = differences.tabulate_differences(runs, "mixed")
+    rows = table[table["run"] == "double"].set_index("method")
+    for place, method in enumerate(("pi", "pi_constant", "lda")):
+        counts = np.array(other)[:, place] - np.array(base)[:, place]
+        test = sp.ttest_1samp(counts / 100, 0)
+        assert rows.loc[method, "difference"] == pytest.approx(counts.mean() / 100)
+        assert rows.loc[method, "p"] == pytest.approx(test.pvalue)
+        assert rows.loc[method, "same_counts"] == (counts == 0).sum()
+        assert rows.loc[method, "largest_difference"] == abs(counts).max()
+    assert rows["paper_error_percent"].tolist() == [7.20, 7.20, 6.84]
 
 
-def test_a_single_repeat_has_no_interval():
-    (row,) = tabulate_sweep([record(0, 784, 40, 30)]).to_dict("records")
-    assert row["pi_error_percent"] == 10
-    assert math.isnan(row["pi_interval"])
-    assert math.isnan(row["lda_interval"])
+def test_runs_with_other_weights_are_two_samples(tmp_path):
+    rng = np.random.default_rng(5)
+    counts = [{1: [tuple(rng.integers(680, 720, 3)) for _ in range(n)]} for n in (9, 7)]
+    designs = ({}, {"design": "independent"})
+    runs = {
+        str(i): read_run(make_run(tmp_path / str(i), run={**MNIST, **design}, sweep=sweep(count)))
+        for i, (design, count) in enumerate(zip(designs, counts, strict=True))
+    }
+    row = differences.tabulate_differences(runs, "0").query("run == '1' and method == 'lda'").iloc[0]
+    a, b = (np.array(count[1])[:, 2] / 100 for count in reversed(counts))
+    test = sp.ttest_ind(a, b, equal_var=False)
+    interval = test.confidence_interval()
+    assert row["p"] == pytest.approx(test.pvalue)
+    assert row["difference_interval"] == pytest.approx((interval.high - interval.low) / 2)
+    assert row["sd_ratio"] == pytest.approx(a.std(ddof=1) / b.std(ddof=1))
+    assert not row["paired"]
 
 
-def test_no_errors_at_all_have_no_improvement():
-    (row,) = tabulate_sweep([record(i, 784, 0, 0) for i in range(3)]).to_dict("records")
-    assert (row["pi_error_percent"], row["pi_interval"]) == (0, 0)
-    assert math.isnan(row["improvement_percent"])
+@pytest.fixture
+def data_sets(tmp_path):
+    """Two that are cross-validated, and one with a test part."""
+    rng, made = np.random.default_rng(6), {}
+    for name, folds in (("ants", 5), ("bees", 5), ("cats", None)):
+        parts = []
+        for fold in range(folds or 1):
+            counts = {f: rng.integers(20, 40, (4, 3)) - [5, 5, 0] for f in (1, 2)}
+            place = fold if folds else np.nan
+            parts += [sweep(counts, 100, 4, rule, fold=place) for rule in ("fixed", "gcv")]
+        run = {"dataset": name, "sha256": {"x": name}, "ridge": [0, "gcv"]}
+        experiments = {"sweep": {"folds": folds} if folds else {}}
+        folder = tmp_path / name
+        made[name] = read_run(
+            make_run(folder, run=run, experiments=experiments, sweep=pd.concat(parts))
+        )
+    return made
 
 
-@pytest.mark.parametrize("n_repeats", [3, 50])
-def test_differences_are_of_pairs(n_repeats):
-    pi, lda, records = made_up(784, n_repeats, seed=n_repeats)
-    (row,) = tabulate_sweep(records).to_dict("records")
-    differences = 100 * (np.array(pi) - np.array(lda)) / N_TEST
-    paired = stats.ttest_rel(pi, lda)
-    low, high = paired.confidence_interval(0.95)
-    assert row["difference"] == pytest.approx(differences.mean())
-    assert row["difference_interval"] == pytest.approx(100 * (high - low) / 2 / N_TEST)
-    without_zeros = differences[differences.round(9) != 0].round(9)
-    assert row["wilcoxon_p"] == pytest.approx(stats.wilcoxon(without_zeros).pvalue)
-    assert row["pi_sd"] == pytest.approx(100 * np.std(pi, ddof=1) / N_TEST)
-    assert row["lda_sd"] == pytest.approx(100 * np.std(lda, ddof=1) / N_TEST)
+def test_comparison_corrects_for_folds_and_each_kind_by_itself(data_sets):
+    table = compare.tabulate_comparison(data_sets)
+    assert len(table) == 3 * 2 * 2
+    cell = table.query("dataset == 'ants' and fanout == 1 and ridge == 'none'").iloc[0]
+    rates = percents(data_sets["ants"].primary)
+    gap = (rates["pi"] - rates["lda"])[1].to_numpy()
+    error = np.sqrt((1 / 20 + 1 / 4) * gap.var(ddof=1))
+    assert cell["p"] == pytest.approx(2 * sp.t.sf(abs(gap.mean()) / error, 19))
+    single = table.query("dataset == 'cats' and fanout == 1 and ridge == 'none'").iloc[0]
+    rates = percents(data_sets["cats"].primary)
+    assert single["p"] == pytest.approx(sp.ttest_rel(rates["pi"][1], rates["lda"][1]).pvalue)
+    for kind, n in (("folds", 8), ("test part", 4)):
+        family = table[table["tested_on"] == kind]
+        assert len(family) == n
+        smallest = family.loc[family["p"].idxmin()]
+        assert smallest["p_holm"] == pytest.approx(min(1, n * smallest["p"]))
 
 
-def test_distance_from_the_paper_in_standard_errors():
-    """By hand: rates 7.0, 7.25, 7.5 % have a variance of 1/16; the paper has 7.20 of 200."""
-    (row,) = tabulate_sweep([record(i, 784, 28 + i, 20) for i in range(3)]).to_dict("records")
-    error = math.sqrt(1 / 16 / 3 + 1 / 16 / 200 + 0.01**2 / 12)
-    assert row["pi_distance"] == pytest.approx((7.25 - 7.20) / error)
-    assert row["lda_distance"] == pytest.approx((5 - 6.84) / math.sqrt(0.01**2 / 12))
+def test_ranks_are_scipys_and_one_data_set_has_none(data_sets):
+    table = compare.tabulate_comparison(data_sets)
+    ranks = compare.tabulate_ranks(table).set_index("fanout")
+    cells = table[table["fanout"] == 1].pivot(index="dataset", columns="ridge")
+    wide = pd.concat([cells["lda_error_percent"], cells["pi_error_percent"]], axis=1).to_numpy()
+    assert ranks.loc[1, "friedman_p"] == pytest.approx(sp.friedmanchisquare(*wide.T).pvalue)
+    means = ranks.loc[1].filter(like="ELM").to_numpy(float)
+    assert sorted(means) == pytest.approx(sorted(sp.rankdata(wide, axis=1).mean(axis=0)))
+    one = {"ants": data_sets["ants"]}
+    assert compare.tabulate_ranks(compare.tabulate_comparison(one)).empty
 
 
-def test_pi_with_a_constant_unit_stands_beside():
-    """By hand: 26, 27 and 28 errors of 400, LDA 20, 22 and 24; fan-out 1."""
-    records = [record(i, 784, 28 + i, 20 + 2 * i) for i in range(3)]
-    (row,) = tabulate_sweep(records).to_dict("records")
-    assert row["pi_constant_error_percent"] == pytest.approx(6.75)
-    assert row["pi_constant_sd"] == pytest.approx(0.25)
-    error = math.sqrt(1 / 16 / 3 + 1 / 16 / 200 + 0.01**2 / 12)
-    assert row["pi_constant_distance"] == pytest.approx((6.75 - 7.20) / error)
-    assert row["constant_improvement_percent"] == pytest.approx(100 * (27 - 22) / 27)
-    without = np.array([100 * (1 - (22 + 24) / (27 + 28)), 100 * (1 - 44 / 54), 100 * (1 - 42 / 53)])
-    pseudo = 3 * row["constant_improvement_percent"] - 2 * without
-    low, high = stats.t.interval(0.95, 2, 0, stats.sem(pseudo))
-    assert row["constant_improvement_interval"] == pytest.approx((high - low) / 2)
-    spread = np.var(pseudo, ddof=1)
-    z = (100 * 5 / 27 - 4.9) / math.sqrt(spread / 3 + spread / 200 + 0.1**2 / 12)
-    assert row["constant_improvement_distance"] == pytest.approx(z)
-
-
-def test_equal_methods_have_no_p():
-    (row,) = tabulate_sweep([record(i, 784, 20 + i, 20 + i) for i in range(3)]).to_dict("records")
-    assert (row["difference"], row["difference_interval"]) == (0, 0)
-    assert math.isnan(row["wilcoxon_p"])
-
-
-def test_as_printed_has_the_papers_columns_in_its_order():
-    records = [record(0, 784 * fanout, 40, 30) for fanout in (1, 3, 11, 20)]
-    printed = tabulate_as_printed(tabulate_sweep(records), AS_PRINTED)
-    assert list(printed.columns) == ["fan-out", *paper.FANOUTS]
-    printed = printed.set_index("fan-out")
-    assert printed.loc["PI-ELM", 1] == 10
-    assert printed.loc["PI-ELM, the paper", 1] == 7.20
-    assert printed.loc["% improvement", 20] == 25
-    assert printed.loc["PI-ELM", [2, 10]].isna().all()
-
-
-def test_ensembles():
-    records = [EnsembleRecord(r, 2, "mean", errors, 400) for r, errors in enumerate((8, 4, 6))]
-    (row,) = tabulate_ensemble(records).to_dict("records")
-    low, high = stats.t.interval(0.95, 2, 1.5, stats.sem([2, 1, 1.5]))
-    assert (row["size"], row["combine"], row["repeats"]) == (2, "mean", 3)
-    assert (row["error_percent"], row["best_percent"]) == (1.5, 1)
-    assert row["interval"] == pytest.approx((high - low) / 2)
-
-
-def test_words_are_aligned_on_the_left():
-    frame = pd.DataFrame({"kind": ["uniform", ""], "rate": [1.5, math.nan]})
-    columns = [Column("Kind", "kind"), Column("Rate", "rate", ".2f")]
-    assert make_table("", frame, columns).are_words == [True, False]
-    three = [*columns, Column("Again", "rate", ".2f")]
-    assert make_table("", frame, three, kind="claims").are_words == [True, False, True]
+def test_folders_of_runs_that_belong_together_are_reported_together(tmp_path):
+    for place in ("one", "one/inside", "study/a", "study/b"):
+        make_run(tmp_path / place)
+    assert find_folders(tmp_path) == [tmp_path / "one", tmp_path / "study"]

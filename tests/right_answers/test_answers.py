@@ -16,16 +16,22 @@ def names_the_paper(text):
     return "paper" in text.lower()
 
 
+def has_papers_numbers(path):
+    """Tables of all runs have the same columns: the paper's are empty where they do not belong."""
+    table = pd.read_csv(path)
+    columns = [name for name in table if name.startswith("paper") or name.endswith("_z")]
+    return bool(table[columns].notna().any(axis=None))
+
+
 @pytest.mark.parametrize("experiment", ["sweep", "timing"])
 def test_other_data_do_not_stand_beside_the_paper(succeed, tmp_path, experiment):
-    succeed(experiment, "--dataset", "iris", "--fanout", "1-2", "--repeats", 3, "--out", "run")
+    times = "--pairs" if experiment == "timing" else "--repeats"
+    succeed(experiment, "--dataset", "iris", "--fanout", "1-2", times, 3, "--out", "run")
     succeed("report", "run", "--format", "csv")
     tables = list((tmp_path / "run").glob("table*.csv"))
     assert tables
     for path in tables:
-        text = path.read_text()
-        assert not names_the_paper(text), path.name
-        assert "distance" not in text, path.name
+        assert not has_papers_numbers(path)
 
 
 def test_a_users_own_data_do_not_stand_beside_the_paper(succeed, blobs, tmp_path):
@@ -33,7 +39,7 @@ def test_a_users_own_data_do_not_stand_beside_the_paper(succeed, blobs, tmp_path
     run = "sweep --dataset mine.csv --label kind --fanout 1-2 --repeats 3 --out run"
     assert not names_the_paper(succeed(*run.split()))
     succeed("report", "run", "--format", "csv")
-    assert not names_the_paper((tmp_path / "run" / "table1.csv").read_text())
+    assert not has_papers_numbers(tmp_path / "run" / "table1.csv")
 
 
 def test_small_networks_do_not_stand_beside_the_papers_ensembles(succeed):
@@ -69,7 +75,6 @@ def test_wilcoxon_is_exact_for_few_repeats(tmp_path, dataset, hidden):
 # Tests of several data sets
 
 
-@pytest.mark.xfail(strict=True, reason="tests over folds and over networks are corrected together")
 def test_tests_over_folds_are_a_family_of_their_own(succeed, tmp_path):
     """What was found on iris and wine does not depend on satimage, whose test part is its own."""
     run = "compare --dataset iris,wine,satimage --fanout 2 --repeats 3 --folds 3 --out run"
@@ -84,10 +89,10 @@ def test_tests_over_folds_are_a_family_of_their_own(succeed, tmp_path):
 def count_sets(succeed, folder):
     """Those in a comparison's report, which is made anew."""
     succeed("report", folder, "--format", "csv")
-    return pd.read_csv(folder / "summary.csv")["dataset"].nunique()
+    return pd.read_csv(folder / "compare.csv")["dataset"].nunique()
 
 
 def read_adjusted(folder):
     """The corrected p-values of the sets that were divided into folds."""
-    summary = pd.read_csv(folder / "summary.csv")
+    summary = pd.read_csv(folder / "compare.csv")
     return summary[summary["dataset"] != "satimage"]["p_holm"].tolist()

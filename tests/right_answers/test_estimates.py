@@ -34,11 +34,9 @@ def estimate(succeed):
     [
         pytest.param(
             "sweep --dataset iris --hidden 4 --repeats 1500",
-            marks=pytest.mark.xfail(strict=True, reason="what each network takes beside BLAS"),
         ),
         pytest.param(
             "compare --dataset wine --hidden 2000 --repeats 1 --folds 2",
-            marks=pytest.mark.xfail(strict=True, reason="GCV's eigenvalues"),
         ),
     ],
     ids=["small networks", "GCV"],
@@ -53,9 +51,6 @@ def test_a_run_does_not_take_far_longer_than_estimated(estimate, succeed, comman
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
-@pytest.mark.xfail(
-    strict=True, reason="the speed is measured with all threads, whatever --threads says"
-)
 def test_one_thread_takes_longer_than_two(estimate):
     wanted = "sweep", "--fanout", 10, "--repeats", 200, "--threads"
     pairs = [[estimate(*wanted, threads) for threads in (1, 2)] for _ in range(5)]

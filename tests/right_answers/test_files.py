@@ -41,7 +41,7 @@ def test_no_absolute_path_in_the_manifest_of_a_comparison(succeed, own, tmp_path
 
 
 def test_no_absolute_path_in_the_manifest_of_a_call(own, tmp_path):
-    package.Compare(datasets=own, hidden=4, repeats=1, folds=2).run(tmp_path / "run")
+    package.Compare(dataset=own, hidden=4, repeats=1, folds=2).run(tmp_path / "run")
     require_names_only(tmp_path / "run")
 
 

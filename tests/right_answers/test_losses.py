@@ -37,7 +37,6 @@ def test_a_model_is_replaced_if_asked_for(succeed, refusal):
 TWO_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two jobs need two cores")
 
 
-@pytest.mark.xfail(strict=True, reason="every worker runs the script again")
 @TWO_CORES
 def test_a_script_needs_no_guard_for_two_jobs(run_python):
     done = run_python(
@@ -64,7 +63,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     "jobs",
     [
-        pytest.param(1, marks=pytest.mark.xfail(strict=True, reason="a thread goes on training")),
+        pytest.param(1),
         pytest.param(2, marks=TWO_CORES),
     ],
 )

@@ -1,7 +1,6 @@
 """The command line, in this process or by its name, and what a run leaves in its folder."""
 
 import csv
-import json
 import sys
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from click.testing import CliRunner
 
 from elmlda.cli import cli
 from elmlda.machine import count_cores
-from elmlda.runs.manifest import read_manifest
-from elmlda.runs.records import open_records
 
 ELMLDA = str(Path(sys.executable).with_name("elmlda"))
 TWO_CORES = pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
@@ -26,19 +23,9 @@ def invoke_here(*arguments):
 
 
 def read_rows(path, without=()):
-    """The records of a CSV file, without some columns, such as times."""
+    """The rows of a CSV file, without some columns, such as times."""
     with Path(path).open(encoding="utf-8", newline="") as file:
         return [
             {name: value for name, value in row.items() if name not in without}
             for row in csv.DictReader(file)
         ]
-
-
-def read_raw_manifest(folder):
-    """manifest.json as it is, whether elmlda would take it or not."""
-    return json.loads((Path(folder) / "manifest.json").read_bytes())
-
-
-def read_records(folder, record_type):
-    """The records of a run's file, their checks compared with the run's identity."""
-    return open_records(Path(folder), read_manifest(Path(folder)), record_type).read()

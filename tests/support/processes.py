@@ -1,8 +1,29 @@
-"""Looking at other processes, by /proc."""
+"""Processes that tests start, and looking at them by /proc."""
 
 import os
+import signal
+import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def started(words, **options):
+    """A process in a session of its own, ended with all that it has started."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    # A shell's background jobs ignore Ctrl-C, and so would what they start.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(words, text=True, start_new_session=True, **options)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        try:
+            yield process
+        finally:
+            for pid in alive_in_session(process.pid):
+                os.kill(pid, signal.SIGKILL)
 
 
 def alive_in_session(session):
@@ -19,14 +40,14 @@ def alive_in_session(session):
 
 
 def workers_in_session(session):
-    """Those of its processes that do jobs."""
+    """Those of its processes that do jobs: joblib's loky starts them."""
     found = []
     for pid in alive_in_session(session):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if b"multiprocessing.spawn" in command:
+        if b"loky" in command and b"tracker" not in command:
             found.append(pid)
     return found
 

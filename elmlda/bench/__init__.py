@@ -1,1 +1,0 @@
-"""Speed: against the machine's limit, and against other libraries."""

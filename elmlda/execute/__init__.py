@@ -1,1 +1,0 @@
-"""Where jobs run: in local processes or on a Dask cluster."""

@@ -1,0 +1,142 @@
+"""Jobs on this machine's cores or on a Dask cluster, by joblib."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elmlda.errors import ElmldaError
+from elmlda.machine import count_cores, share_cores
+from elmlda.options import OptionError, Options, option, optional, text, whole
+
+MOST_PROCESSES = 1024
+CLUSTER_SECONDS = 60
+"""A cluster that does not answer in this time is given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine(Options):
+    """What a run may use of this machine or of a cluster; changes no result beyond rounding."""
+
+    jobs: int = option(
+        1, whole(1, MOST_PROCESSES), "Networks to train at the same time, each in its own process."
+    )
+    threads: int | None = option(
+        None,
+        optional(whole(1, MOST_PROCESSES)),
+        "BLAS threads of each network.  [default: the cores, divided by --jobs]",
+    )
+    cluster: str | None = option(
+        None,
+        optional(text()),
+        "Train on a Dask cluster: its scheduler's address, such as tcp://HOST:8786, or its file.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cluster and self.jobs > 1:
+            raise OptionError(
+                "", "{cluster} and {jobs} exclude each other.", cluster=None, jobs=self.jobs
+            )
+        if self.cluster and "://" not in self.cluster and not Path(self.cluster).exists():
+            raise ElmldaError(
+                f"{self.cluster}: no such scheduler file.",
+                "{cluster} takes an address such as tcp://HOST:8786, or that file.",
+                cluster=None,
+            )
+        if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
+            raise ElmldaError(
+                f"this machine has {count_cores()} cores.",
+                "{jobs} × {threads} is more: lower one of them.",
+                jobs=self.jobs,
+                threads=self.threads or 1,
+            )
+
+    @property
+    def threads_each(self) -> int:
+        """BLAS threads of each network."""
+        return self.threads or share_cores(self.jobs)
+
+    def __str__(self) -> str:
+        if self.cluster:
+            return f"by the workers at {self.cluster}"
+        return f"in {self.jobs} × {self.threads_each} threads"
+
+
+def compute_all(
+    compute: Callable[[Any, Any], Any], data: Any, jobs: Sequence[Any], machine: Machine
+) -> Iterator[Any]:
+    """The results of `compute(data, job)` for all jobs, in the order in which they are ready.
+
+    Workers get the data once: joblib maps arrays into their memory, a cluster is sent them at first.
+    """
+    if not machine.cluster and min(machine.jobs, len(jobs)) <= 1:
+        yield from (compute(data, job) for job in jobs)
+        return
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    with _choose_backend(machine, data), _without_left_overs(machine):
+        parallel = Parallel(
+            n_jobs=None if machine.cluster else machine.jobs, return_as="generator_unordered"
+        )
+        results = parallel(delayed(compute)(data, job) for job in jobs)
+        try:
+            for result in results:  # noqa: UP028  `yield from` would close it before `finally` does
+                yield result
+        except TerminatedWorkerError as error:
+            raise ElmldaError(
+                "a process that trained a network was killed, perhaps for lack of memory. What was "
+                "recorded is safe:",
+                "run the same command again, with fewer {jobs} if memory is short.",
+                jobs=None,
+            ) from error
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # jobs that are given up on Ctrl-C
+                results.close()
+
+
+@contextmanager
+def _without_left_overs(machine: Machine) -> Iterator[None]:
+    """End worker processes when a run ends: at once if it failed, before the folder is unlocked."""
+    try:
+        yield
+    finally:
+        if not machine.cluster:
+            from joblib.externals.loky import get_reusable_executor
+
+            get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+def _choose_backend(machine: Machine, data: Any) -> AbstractContextManager[Any]:
+    if not machine.cluster:
+        return nullcontext()
+    return _open_cluster(machine.cluster, data)
+
+
+@contextmanager
+def _open_cluster(address: str, data: Any) -> Iterator[None]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ElmldaError("a cluster needs Dask: pip install 'elmlda[cluster]'.") from error
+    from joblib import parallel_config
+
+    where = {"address": address} if "://" in address else {"scheduler_file": address}
+    try:
+        make_client: Any = Client
+        client = make_client(**where, timeout=CLUSTER_SECONDS, set_as_default=False)
+        client.wait_for_workers(1, timeout=CLUSTER_SECONDS)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ElmldaError(
+            f"no cluster with workers answers at {address} ({error}).",
+            "Start a scheduler and workers, or leave out {cluster}.",
+            cluster=None,
+        ) from error
+    with client, parallel_config("dask", client=client, scatter=[data]):
+        yield

@@ -1,1 +1,0 @@
-"""The claims of the paper: evidence from records, the rule, verdicts, and their words."""

@@ -1,1 +1,0 @@
-"""The subjects of reports: each has its tables, figures and section."""

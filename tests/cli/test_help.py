@@ -1,0 +1,72 @@
+"""Help: all commands in three groups, every option explained."""
+
+import re
+
+import click
+import pytest
+from command_line import invoke_here
+
+from elmlda.cli import GROUPS, cli
+from elmlda.version import __version__
+
+
+def walk(group, words=()):
+    for name, command in group.commands.items():
+        yield (*words, name), command
+        if isinstance(command, click.Group):
+            yield from walk(command, (*words, name))
+
+
+COMMANDS = dict(walk(cli))
+
+
+def test_all_commands_are_in_three_groups():
+    text = invoke_here("--help").stdout
+    headings = [heading for heading in re.findall(r"^(\S.*):$", text, re.M) if heading != "Options"]
+    assert headings == list(GROUPS) == ["The paper", "Your data", "Service"]
+    listed = re.findall(r"^  ([a-z]+) ", text.partition("The paper:")[2], re.M)
+    assert sorted(listed) == sorted(cli.commands)
+
+
+def test_the_list_has_whole_sentences():
+    text = " ".join(invoke_here("--help").stdout.split())
+    for command in cli.commands.values():
+        assert " ".join(command.help.partition("\n\n")[0].split()) in text
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_option_is_explained(words):
+    result = invoke_here(*words, "--help")
+    assert result.exit_code == 0
+    text = re.sub(r"-\s+", "-", " ".join(result.stdout.split()))
+    for param in COMMANDS[words].params:
+        if isinstance(param, click.Option):
+            assert max(param.opts, key=len) in text
+            assert param.help
+            assert " ".join(param.help.partition("  [")[0].split()) in text
+            assert param.help.partition("  [")[0].endswith("."), f"{param.name}: a whole sentence"
+
+
+def test_defaults_are_shown():
+    text = " ".join(invoke_here("sweep", "--help").stdout.split())
+    for default in ("1-20", "200", "mnist", "tanh", "0.5", "nested"):
+        assert f"[default: {default}]" in text
+
+
+def test_the_installed_command(process):
+    done = process("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert __version__ in done.stdout
+    assert process("sweep -h").stdout == process("sweep --help").stdout != ""
+
+
+@pytest.mark.parametrize("command", ["", "nosuch", "sweep --nosuch 1", "sweep extra", "predict"])
+def test_wrong_usage(process, command):
+    done = process(command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage: elmlda" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_misspelt_option_gets_a_suggestion(refusal):
+    assert "--fanout" in refusal("sweep --fanuot 3", exit_code=2)

@@ -1,0 +1,197 @@
+"""Sets that are fetched: from mirrors on this machine, from folders, and without any network."""
+
+import gzip
+import hashlib
+import socket
+import threading
+from dataclasses import replace
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+from idx_files import idx_bytes
+from refusals import refusal_of
+
+from elmlda.datasets import fetch_dataset, load_dataset, verify_dataset
+from elmlda.datasets.catalogue import CATALOGUE
+
+KMNIST = CATALOGUE["kmnist"]
+PIXELS = np.arange(30 * 4).reshape(30, 2, 2)
+CONTENT = {
+    "train-images": idx_bytes(PIXELS[:20]),
+    "train-labels": idx_bytes(np.arange(20) % 10),
+    "t10k-images": idx_bytes(PIXELS[20:]),
+    "t10k-labels": idx_bytes(np.arange(10)),
+}
+NAMES = {part: f"{part}-idx{3 if 'images' in part else 1}-ubyte.gz" for part in CONTENT}
+FILES = {NAMES[part]: gzip.compress(content, mtime=1) for part, content in CONTENT.items()}
+
+
+class Mirror(BaseHTTPRequestHandler):
+    """Serves `files`."""
+
+    def __init__(self, files, asked, *arguments):
+        self.files, self.asked = files, asked
+        super().__init__(*arguments)
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        content = self.files.get(self.path.lstrip("/"))
+        if content is None:
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """A mirror with these files: its address, and what it was asked for."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
+    servers = []
+
+    def start(files):
+        asked = []
+        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Mirror, files, asked))
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        servers.append((server, thread))
+        return f"http://127.0.0.1:{server.server_address[1]}/", asked
+
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def away():
+    """The address of a mirror that nobody answers at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/"
+
+
+@pytest.fixture(params=["content known", "only the file known"])
+def make(request, tmp_path, monkeypatch):
+    """A set with these mirrors in the catalogue, as `tiny`."""
+    monkeypatch.setenv("ELMLDA_DATA", str(tmp_path / "data"))
+
+    def make(*mirrors):
+        sums = {}
+        for part, content in CONTENT.items():
+            both = (hashlib.sha256(each).hexdigest() for each in (FILES[NAMES[part]], content))
+            sums[part] = tuple(both)[: 2 if request.param == "content known" else 1]
+        tiny = replace(KMNIST, name="tiny", mirrors=mirrors, files=sums)
+        monkeypatch.setitem(CATALOGUE, "tiny", tiny)
+        return tiny
+
+    return make
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_fetched_then_loaded(make, serve):
+    address, asked = serve(FILES)
+    tiny = make(address)
+    assert not tiny.is_here
+    assert fetch_dataset("tiny") == [f"{name}: here, from {address}" for name in NAMES.values()]
+    assert tiny.is_here
+    assert names_in(tiny.where) == sorted(NAMES.values())
+    data = load_dataset("tiny")
+    np.testing.assert_array_equal(data.train.inputs, PIXELS[:20].reshape(20, 4))
+    assert (data.name, data.classes) == ("tiny", KMNIST.classes)
+    assert all(check.ok for check in verify_dataset("tiny"))
+    assert len(asked) == 4
+    fetch_dataset("tiny")
+    assert len(asked) == 4  # what is here and whole is not asked for again
+
+
+def test_mirrors_are_tried_in_turn(make, serve, away):
+    empty, asked = serve({})
+    changed, _ = serve({name: content + b"x" for name, content in FILES.items()})
+    good, _ = serve(FILES)
+    bars = []
+
+    class Bar:
+        total = 1
+
+        def __init__(self, name):
+            bars.append(name)
+
+        def update(self, _n):
+            pass
+
+        reset = close = lambda self: None
+
+    tiny = make(away, empty, changed, good)
+    assert all(line.endswith(good) for line in fetch_dataset("tiny", progress=Bar))
+    assert sorted(set(bars)) == sorted(NAMES.values())
+    assert len(asked) == 4
+    assert names_in(tiny.where) == sorted(NAMES.values())  # no trace of what was not the original
+
+
+def test_a_broken_file_is_fetched_again(make, serve):
+    address, asked = serve(FILES)
+    tiny = make(address)
+    fetch_dataset("tiny")
+    path = tiny.where / NAMES["t10k-labels"]
+    path.write_bytes(gzip.compress(b"other"))
+    assert [check.ok for check in verify_dataset("tiny")] == [True, True, True, False]
+    assert f"{path}: SHA-256 " in refusal_of(load_dataset, "tiny")
+    fetch_dataset("tiny")
+    assert len(asked) == 5
+    assert load_dataset("tiny").n_classes == 10
+
+
+def test_no_mirror_has_it(make, serve, away):
+    empty, _ = serve({})
+    changed, _ = serve(dict.fromkeys(FILES, b"x"))
+    tiny = make(away, empty, changed)
+    message = refusal_of(fetch_dataset, "tiny")
+    assert message.startswith(f"tiny: {NAMES['train-images']} could not be fetched ({away}: ")
+    assert "404" in message
+    assert message.endswith("Try again later or, if you have the files, name their folder with source.")
+    assert names_in(tiny.where) == []
+    assert refusal_of(load_dataset, "tiny") == (
+        f"tiny is not here yet (looked in {tiny.where}). Fetch it first: elmlda data fetch tiny"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_copied_from_a_folder(make, tmp_path, suffix, away):
+    tiny, folder = make(away), tmp_path / "mine"
+    folder.mkdir()
+    for part, content in CONTENT.items():
+        name = NAMES[part].removesuffix(".gz") + suffix
+        (folder / name).write_bytes(FILES[NAMES[part]] if suffix else content)
+    if len(tiny.files["train-images"]) == 1 and not suffix:
+        assert "not the original of tiny" in refusal_of(fetch_dataset, "tiny", folder)
+        return
+    assert len(fetch_dataset("tiny", folder)) == 4
+    assert names_in(tiny.where) == names_in(folder)
+    assert load_dataset("tiny").n_inputs == 4
+    fetch_dataset("tiny", folder)  # once more replaces them
+    (folder / (NAMES["t10k-labels"].removesuffix(".gz") + suffix)).write_bytes(b"other")
+    assert "SHA-256" in refusal_of(fetch_dataset, "tiny", folder)
+    assert load_dataset("tiny").n_inputs == 4  # nothing was copied
+
+
+def test_a_folder_that_cannot_be_written(make, tmp_path, away):
+    make(away)
+    (tmp_path / "data").write_text("a file")
+    assert refusal_of(fetch_dataset, "tiny").endswith("Set ELMLDA_DATA to a folder that can.")
+
+
+def test_what_is_embedded_is_not_fetched():
+    assert refusal_of(fetch_dataset, "mnist") == "mnist is part of elmlda: there is nothing to fetch."

@@ -1,0 +1,200 @@
+"""The loop that all experiments share: what is missing is computed, and nothing else."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from processes import unmeasured, wait_until, workers_in_session
+from run_folders import assert_same_counts, files_in
+
+from elmlda import Ensemble, Sweep
+from elmlda.errors import ElmldaError
+from elmlda.networks import cost
+from elmlda.runs.folder import read_rows
+from elmlda.runs.kept import read_kept
+
+IRIS = {"dataset": "iris", "hidden": [4, 8, 12]}
+INDEPENDENT = {"repeats": 2, "design": "independent"}
+ALL = {
+    "nested": Sweep(**IRIS, repeats=2),
+    "ridges": Sweep(**IRIS, repeats=2, ridge=[0, 1, "gcv"]),
+    "folds": Sweep(**IRIS, repeats=1, folds=3, ridge=[0, "gcv"]),
+    "independent": Sweep(**IRIS, **INDEPENDENT),
+    "ensemble": Ensemble(dataset="iris", hidden=8, n=3, repeats=2, combine="mean,vote"),
+}
+
+
+def rows_by_network(rows, *names):
+    """Each row's own time of computation: a network that was trained again has another one."""
+    return {tuple(row[name] for name in names): row["seconds"] for _, row in rows.iterrows()}
+
+
+def test_a_finished_run_trains_nothing(tmp_path):
+    sweep = Sweep(**IRIS, repeats=3)
+    first = sweep.run(tmp_path)
+    before = files_in(tmp_path)
+    again = sweep.run(tmp_path)
+    assert files_in(tmp_path) == before
+    pd.testing.assert_frame_equal(first, again)
+
+
+@pytest.mark.parametrize(
+    ("few", "more", "n_networks"),
+    [
+        ({"repeats": 2}, {"repeats": 5}, 3),
+        ({"repeats": 3, "hidden": [4, 8]}, {"repeats": 3, "hidden": [2, 4, 8, 12]}, 3),
+        ({"repeats": 2, "hidden": [8]}, {"repeats": 3, "hidden": [4, 8]}, 3),
+        (INDEPENDENT | {"hidden": 8}, INDEPENDENT, 4),
+        ({"repeats": 1, "folds": 3}, {"repeats": 2, "folds": 3}, 3),
+        ({"repeats": 2, "hidden": [4]}, {"repeats": 1, "hidden": [4]}, 0),
+    ],
+)
+def test_a_run_that_grows_trains_only_what_is_missing(tmp_path, few, more, n_networks):
+    small, large = Sweep(**IRIS | few), Sweep(**IRIS | more)
+    before = small.run(tmp_path / "grown")
+    promised = large.dry_run(tmp_path / "grown")
+    found = large.run(tmp_path / "grown")
+    key = "repeat", "n_hidden", "fold"
+    old, new = (rows_by_network(rows.fillna(-1), *key) for rows in (before, found))
+    assert {place: new[place] for place in old.keys() & new} == {
+        place: old[place] for place in old.keys() & new
+    }
+    assert promised.n_networks == n_networks
+    assert promised.n_recorded == len(old.keys() & new)
+    assert len(found) == large.n_wanted
+    alone = large.run(tmp_path / "alone")
+    assert_same_counts(found, alone)
+    assert large.dry_run(tmp_path / "grown").n_networks == 0
+
+
+def test_rows_are_in_order_whatever_the_order_in_which_they_came(tmp_path):
+    Sweep(dataset="iris", hidden=[12], repeats=3).run(tmp_path)
+    Sweep(**IRIS, repeats=5).run(tmp_path)
+    rows = read_rows(tmp_path / "sweep.csv")
+    places = rows[["repeat", "n_hidden"]].to_numpy().tolist()
+    assert places == [[repeat, size] for repeat in range(5) for size in (4, 8, 12)]
+    fewer = Sweep(dataset="iris", hidden=[8], repeats=2).run(tmp_path)
+    assert fewer[["repeat", "n_hidden"]].to_numpy().tolist() == [[0, 8], [1, 8]]
+
+
+@pytest.mark.parametrize("experiment", ALL.values(), ids=ALL)
+def test_a_run_that_was_torn_goes_on_wherever_it_was_torn(tmp_path, experiment):
+    """Every network once, every row once, and all that was kept."""
+    expected = experiment.run(tmp_path)
+    path, whole = tmp_path / experiment.table, (tmp_path / experiment.table).read_bytes()
+    kept = {name: read_kept(tmp_path, name, range(6)) for name in ("posteriors", "wrong", "sizes")}
+    lines = np.cumsum([len(line) for line in whole.splitlines(keepends=True)])
+    for cut in [0, 5, *(end + more for end in lines[:-1] for more in (0, 7)), lines[-1] - 1]:
+        path.write_bytes(whole[:cut])
+        promised = experiment.dry_run(tmp_path)
+        assert promised.n_recorded == max(0, whole[:cut].count(b"\n") - 1)
+        assert_same_counts(experiment.run(tmp_path), expected)
+        assert len(read_rows(path)) == len(expected)
+        for name, arrays in kept.items():
+            found = read_kept(tmp_path, name, range(6))
+            assert found.keys() == arrays.keys()
+            for network, values in arrays.items():
+                np.testing.assert_array_equal(found[network], values)
+
+
+DIES = """
+import os, signal, sys
+from elmlda import Sweep
+from elmlda.runs.folder import Run
+append, done = Run.append, []
+def append_or_die(run, table, rows):
+    if len(done) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    done.append(rows)
+    append(run, table, rows)
+Run.append = append_or_die
+Sweep(dataset="iris", hidden=[4, 8, 12], repeats=5).run(sys.argv[1])
+"""
+
+
+def test_killed_between_what_is_kept_and_its_rows(tmp_path):
+    died = subprocess.run([sys.executable, "-c", DIES, tmp_path / "killed"], env=unmeasured())
+    assert died.returncode == -signal.SIGKILL
+    assert read_rows(tmp_path / "killed" / "sweep.csv")["repeat"].unique().tolist() == [0, 1]
+    assert list(read_kept(tmp_path / "killed", "posteriors", range(5))) == [0, 1, 2]
+    sweep = Sweep(**IRIS, repeats=5)
+    assert sweep.dry_run(tmp_path / "killed").n_networks == 3
+    assert_same_counts(sweep.run(tmp_path / "killed"), sweep.run(tmp_path / "whole"))
+    assert files_in(tmp_path / "killed" / "kept").keys() == files_in(tmp_path / "whole" / "kept").keys()
+
+
+@pytest.mark.parametrize("experiment", ALL.values(), ids=ALL)
+def test_a_dry_run_promises_what_the_run_does(tmp_path, experiment):
+    shown = []
+
+    def show(n_jobs, _n_done):
+        shown.append(n_jobs)
+        return nullcontext(SimpleNamespace(update=lambda: shown.append("done")))
+
+    folder = tmp_path / "run"
+    promised = experiment.dry_run(folder)
+    assert not folder.exists(), "nothing is written"
+    assert promised.n_recorded == 0
+    rows = experiment.run(folder, progress=show)
+    assert shown == [promised.n_networks, *["done"] * promised.n_networks]
+    assert len(rows) == experiment.n_wanted
+    done = experiment.dry_run(folder)
+    assert (done.n_recorded, done.n_networks, done.seconds) == (len(rows), 0, (0.0, 0.0))
+    assert f"{promised.n_networks} networks" in str(promised)
+    assert ("GB" in str(promised), "GB" in str(done)) == (True, False)
+
+
+def test_memory_is_asked_for_only_where_something_is_to_be_trained(tmp_path, monkeypatch):
+    sweep, ensemble = Sweep(**IRIS, repeats=4), Ensemble(dataset="iris", hidden=12, n=2, repeats=2)
+    sweep.run(tmp_path)
+    monkeypatch.setattr(cost, "free_memory", lambda: 1)
+    assert len(sweep.run(tmp_path)) == 12
+    assert len(ensemble.run(tmp_path)) == 4, "of networks that are kept"
+    assert Sweep(**IRIS, repeats=9).dry_run(tmp_path).n_networks == 5
+    before = files_in(tmp_path)
+    for larger in (Sweep(**IRIS, repeats=5), Ensemble(dataset="iris", hidden=12, n=2, repeats=3)):
+        with pytest.raises(ElmldaError, match="GB"):
+            larger.run(tmp_path)
+    changed = {name for name, content in files_in(tmp_path).items() if before.get(name) != content}
+    assert changed <= {"manifest.json"}
+
+
+INTERRUPTED = """
+import sys, time
+from elmlda import Sweep
+sweep = Sweep(dataset="digits", hidden=[100, 300], repeats=5000)
+try:
+    sweep.run(sys.argv[1], jobs=int(sys.argv[2]), threads=1)
+except KeyboardInterrupt:
+    start = time.process_time()
+    time.sleep(1)
+    print("idle" if time.process_time() - start < 0.1 else "a thread works on")
+    rows = Sweep(dataset="digits", hidden=[100, 300], repeats=2).run(sys.argv[1])
+    print(len(rows), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_run_leaves_no_one_behind_and_its_folder_free(tmp_path, jobs):
+    words = [sys.executable, "-W", "error", "-c", INTERRUPTED, str(tmp_path), str(jobs)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(
+        words, **pipes, text=True, env=unmeasured(), start_new_session=True
+    ) as process:
+        wait_until(lambda: len(read_rows(tmp_path / "sweep.csv")) > 10)
+        os.kill(process.pid, signal.SIGINT)
+        assert process.stdout.readline() == "idle\n"
+        assert process.stdout.readline() == "4\n"
+        assert workers_in_session(process.pid) == []
+        output, errors = process.communicate()
+    assert (process.returncode, output, errors) == (0, "", "")
+    sweep = Sweep(dataset="digits", hidden=[100, 300], repeats=3)
+    assert_same_counts(sweep.run(tmp_path), sweep.run(tmp_path / "alone"))

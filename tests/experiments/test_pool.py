@@ -1,0 +1,135 @@
+"""Several processes, here and on a Dask cluster: the same rows, whoever is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+from processes import unmeasured, wait_until, workers_in_session
+from run_folders import assert_same_counts, files_in
+
+from elmlda import Compare, Ensemble, Sweep
+from elmlda.errors import ElmldaError
+from elmlda.experiments import pool
+from elmlda.machine import count_cores
+from elmlda.runs.folder import read_rows
+
+pytestmark = pytest.mark.skipif(count_cores() < 2, reason="needs two cores")
+SWEEP = Sweep(dataset="digits", hidden=[20, 60], repeats=6)
+LONG = {"dataset": "digits", "hidden": [100, 500]}
+SCRIPT = """
+import sys
+from elmlda import Sweep
+from elmlda.errors import ElmldaError
+try:
+    rows = Sweep(dataset="digits", hidden=[100, 500], repeats=int(sys.argv[2])).run(sys.argv[1], jobs=2)
+except ElmldaError as error:
+    sys.exit(f"refused: {error}")
+print(len(rows))
+"""
+"""As a user writes it: nothing protects it from being imported."""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The rows of one process."""
+    return SWEEP.run(tmp_path_factory.mktemp("alone"))
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "my script.py"
+    path.write_text(SCRIPT)
+    return [sys.executable, "-W", "error", str(path), str(tmp_path / "run")]
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        SWEEP,
+        Sweep(dataset="iris", hidden=[4, 8], repeats=2, folds=3, ridge=[0, "gcv"]),
+        Ensemble(dataset="iris", hidden=8, n=3, repeats=2),
+        Compare(dataset="iris,wine", hidden=[4], folds=3, repeats=1),
+    ],
+    ids=["sweep", "folds", "ensemble", "compare"],
+)
+def test_two_processes_give_the_rows_of_one(tmp_path, experiment):
+    found = experiment.run(tmp_path / "two", jobs=2)
+    assert_same_counts(found, experiment.run(tmp_path / "one"))
+    assert set(files_in(tmp_path / "two")) == set(files_in(tmp_path / "one"))
+
+
+def test_a_script_without_a_main_guard(tmp_path, script):
+    done = subprocess.run([*script, "4"], capture_output=True, text=True, env=unmeasured())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "8\n", "")
+
+
+@pytest.mark.faults
+def test_a_killed_worker_is_said_once_and_the_run_goes_on_later(tmp_path, script):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": unmeasured()}
+    with subprocess.Popen([*script, "5000"], **pipes, start_new_session=True) as process:
+        wait_until(lambda: len(read_rows(tmp_path / "run" / "sweep.csv")) > 4)
+        os.kill(workers_in_session(process.pid)[0], signal.SIGKILL)
+        output, errors = process.communicate(timeout=120)
+    assert (process.returncode, output) == (1, "")
+    (line,) = errors.splitlines()
+    assert line.startswith("refused: ")
+    assert "jobs" in line
+    rows = read_rows(tmp_path / "run" / "sweep.csv")
+    assert rows.groupby("repeat").size().eq(2).all()
+    sweep = Sweep(**LONG, repeats=int(rows["repeat"].max()) + 2)
+    assert_same_counts(sweep.run(tmp_path / "run", jobs=2), sweep.run(tmp_path / "alone"))
+
+
+# Dask
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster:
+        yield cluster
+
+
+def test_a_cluster_gives_the_rows_of_one_process(tmp_path, cluster, alone):
+    address = cluster.scheduler_address
+    assert SWEEP.dry_run(tmp_path, cluster=address).n_networks == 6
+    assert_same_counts(SWEEP.run(tmp_path, cluster=address), alone)
+    ensemble = Ensemble(dataset="iris", hidden=8, n=3, repeats=2)
+    found = ensemble.run(tmp_path / "iris", cluster=address)
+    assert_same_counts(found, ensemble.run(tmp_path / "here"))
+
+
+@pytest.mark.faults
+def test_a_killed_worker_of_a_cluster_costs_nothing_but_time(tmp_path, cluster):
+    sweep = Sweep(**LONG, repeats=60)
+
+    done = []
+
+    def kill_one():
+        done.append(True)
+        if len(done) == 5:
+            os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+
+    def show(*_):
+        return nullcontext(SimpleNamespace(update=kill_one))
+
+    found = sweep.run(tmp_path / "cluster", cluster=cluster.scheduler_address, progress=show)
+    assert_same_counts(found, sweep.run(tmp_path / "here"))
+
+
+@pytest.mark.parametrize("where", ["tcp://127.0.0.1:9", "nonsense://x", "tcp://"])
+def test_a_cluster_that_is_not_there(tmp_path, monkeypatch, where):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(pool, "CLUSTER_SECONDS", 2)
+    start = time.monotonic()
+    with pytest.raises(ElmldaError) as caught:
+        SWEEP.run(tmp_path / "run", cluster=where)
+    assert time.monotonic() - start < 15
+    assert "cluster" in caught.value.settings
+    assert len(SWEEP.run(tmp_path / "run")) == 12, "the folder is free"

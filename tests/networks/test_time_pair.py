@@ -1,0 +1,94 @@
+"""Both methods timed on one network: the order, what is booked to which, and the errors."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from elmlda.core.evaluate import count_errors
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.input_weights import draw_uniform_weights
+from elmlda.core.solve import derive_lda, solve_pi
+from elmlda.core.statistics import Statistics
+from elmlda.networks import time_pair as module
+from elmlda.networks.time_pair import ORDER, compute_outputs, time_pair
+
+UNIFORM = np.full(4, 0.25)
+
+
+@pytest.fixture
+def dataset(make_dataset):
+    return make_dataset(n_train=401, n_test=199, n_inputs=9, n_classes=4, dtype=np.uint8)
+
+
+def draw(n_inputs, n_hidden, scale, seed=0, dtype=np.float32):
+    weights = draw_uniform_weights(np.random.default_rng(seed), n_inputs, n_hidden, dtype=dtype)
+    return HiddenLayer(weights, "tanh", scale)
+
+
+def run(dataset, **settings):
+    priors = np.full(dataset.n_classes, 1 / dataset.n_classes)
+    make = settings.pop("make", lambda: draw(dataset.n_inputs, 9, dataset.input_scale))
+    return time_pair(make, dataset.train, dataset.test, priors, **settings)
+
+
+def test_the_order_is_pi_lda_lda_pi(dataset):
+    expected = [(0, "pi"), (1, "lda"), (2, "lda"), (3, "pi")]
+    assert [(row.position, row.method) for row in run(dataset)] == expected
+    assert ORDER == ("pi", "lda", "lda", "pi")
+
+
+@pytest.mark.parametrize("ridge", [0.0, 3.0])
+def test_errors_are_those_of_the_one_pass_solution(dataset, ridge):
+    layer = draw(9, 9, dataset.input_scale, dtype=np.float64)
+    statistics = Statistics.zeros(9, 4)
+    statistics.add(compute_outputs(layer, dataset.train), dataset.train.labels)
+    pi = solve_pi(statistics, (9,), ridge)
+    scores = pi.scores(compute_outputs(layer, dataset.test))
+    labels = dataset.test.labels
+    expected = {
+        "pi": int(count_errors(scores, labels)[0]),
+        "lda": int(count_errors(derive_lda(pi, UNIFORM).scores(scores), labels)[0]),
+    }
+    rows = run(dataset, make=lambda: layer, ridge=ridge)
+    found = {row.method: row.errors for row in rows}
+    assert found == expected
+    assert [row.errors for row in rows] == [found[method] for method in ORDER]
+    assert 0 < min(found.values()) < 150, "too easy or too hard to show anything"
+
+
+def test_the_common_part_is_booked_to_both_and_the_test_once(dataset, monkeypatch):
+    """A clock that every look moves on by a second."""
+    looks = iter(range(1000))
+    monkeypatch.setattr(module.time, "process_time", lambda: float(next(looks)))
+    monkeypatch.setattr(module.time, "perf_counter", lambda: 0.0)
+    for row in run(dataset):
+        # Drawing and training outputs 1, test outputs 1, solution 1, test 1.
+        assert (row.cpu_seconds, row.test_seconds, row.hidden_seconds, row.seconds) == (4, 2, 2, 0)
+
+
+def test_one_thread_whatever_was_set(dataset):
+    threads = []
+
+    def make():
+        threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return draw(9, 9, dataset.input_scale)
+
+    with threadpool_limits(2, user_api="blas"):
+        run(dataset, make=make)
+    assert set(threads) == {1}
+
+
+def test_held_outputs_are_the_layers(dataset, monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 64)
+    layer = draw(9, 9, dataset.input_scale)
+    found = compute_outputs(layer, dataset.train)
+    np.testing.assert_allclose(found, layer.outputs(dataset.train.inputs), rtol=1e-5)
+    assert found.dtype == np.float32
+    assert found.flags.c_contiguous
+
+
+def test_mnist_reference_counts(mnist):
+    """By an independent prototype whose weights are default_rng(0)'s, to within one."""
+    found = {row.method: row.errors for row in run(mnist, make=lambda: draw(784, 784, 1 / 255))}
+    assert abs(found["pi"] - 704) <= 1
+    assert abs(found["lda"] - 685) <= 1

@@ -1,0 +1,102 @@
+"""What is kept of networks: one file each, packed at twenty, and absent where a file is broken."""
+
+import numpy as np
+import pytest
+from run_folders import files_in, room_for
+
+from elmlda.errors import ElmldaError
+from elmlda.runs.kept import keep_network, list_kept, read_kept
+
+
+def arrays_of(network, more=0):
+    rng = np.random.default_rng((network, more))
+    return {
+        "posteriors": rng.random((5, 3)).astype(np.float16),
+        "wrong": np.packbits(rng.random((3, 2, 5)) < 0.5, axis=-1),
+        "sizes": np.array([4, 8]),
+    }
+
+
+def assert_kept(folder, networks):
+    for name in ("posteriors", "wrong", "sizes"):
+        found = read_kept(folder, name, networks)
+        assert list(found) == list(networks)
+        for network, values in found.items():
+            expected = arrays_of(network)[name]
+            np.testing.assert_array_equal(values, expected)
+            assert values.dtype == expected.dtype
+
+
+def names_in(folder):
+    return sorted(path.name for path in (folder / "kept").iterdir())
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_networks_are_read_back_and_packed_at_twenty(tmp_path, order):
+    for network in list(range(43))[::order]:
+        keep_network(tmp_path, network, arrays_of(network))
+    assert names_in(tmp_path) == ["0-19.npz", "20-39.npz", "40.npz", "41.npz", "42.npz"]
+    assert list_kept(tmp_path) == list(range(43))
+    assert_kept(tmp_path, range(43))
+    with np.load(tmp_path / "kept" / "20-39.npz") as packed:
+        kinds = "posteriors", "wrong", "sizes"
+        assert set(packed) == {f"{name}-{n}" for name in kinds for n in range(20, 40)}
+    assert read_kept(tmp_path, "posteriors", [43, 99, 1000]) == {}
+    assert read_kept(tmp_path, "tempered", range(43)) == {}
+
+
+def test_what_is_kept_again_is_the_last(tmp_path):
+    """In a file of its own, or packed with nineteen others."""
+    for network in range(20):
+        keep_network(tmp_path, network, arrays_of(network, more=1))
+    for network in range(20):
+        keep_network(tmp_path, network, arrays_of(network))
+        assert_kept(tmp_path, range(network + 1))
+    assert names_in(tmp_path) == ["0-19.npz"]
+
+
+def test_a_damaged_file_counts_as_absent_or_is_what_it_was(tmp_path):
+    """A byte that is not part of an array may change nothing."""
+    keep_network(tmp_path, 3, arrays_of(3))
+    path = tmp_path / "kept" / "3.npz"
+    whole = path.read_bytes()
+    n_absent = 0
+    for at in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << at % 8
+        path.write_bytes(damaged)
+        found = read_kept(tmp_path, "posteriors", [3])
+        n_absent += not found
+        if found:
+            np.testing.assert_array_equal(found[3], arrays_of(3)["posteriors"])
+    assert n_absent > len(whole) / 5
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        assert read_kept(tmp_path, "posteriors", [3]) == {}
+
+
+def test_a_broken_file_is_not_packed(tmp_path):
+    for network in range(19):
+        keep_network(tmp_path, network, arrays_of(network))
+    (tmp_path / "kept" / "5.npz").write_bytes(b"broken")
+    keep_network(tmp_path, 19, arrays_of(19))
+    assert_kept(tmp_path, [n for n in range(20) if n != 5])
+    keep_network(tmp_path, 5, arrays_of(5))
+    assert_kept(tmp_path, range(20))
+
+
+def test_a_full_disk_leaves_what_was_kept(tmp_path):
+    for network in range(19):
+        keep_network(tmp_path, network, arrays_of(network))
+    before = files_in(tmp_path)
+    for room in (0, 100, len(before["kept/3.npz"]) - 1):
+        with room_for(room), pytest.raises(ElmldaError, match="kept"):
+            keep_network(tmp_path, 19, arrays_of(19))
+        assert files_in(tmp_path) == before
+    with room_for(2 * len(before["kept/3.npz"])), pytest.raises(ElmldaError, match="kept"):
+        keep_network(tmp_path, 19, arrays_of(19))  # room for itself, not for all twenty
+    assert_kept(tmp_path, range(20))
+    keep_network(tmp_path, 19, arrays_of(19))
+    for name in list(before)[:7]:  # as if it was killed while it packed them
+        (tmp_path / name).write_bytes(before[name])
+    assert_kept(tmp_path, range(20))

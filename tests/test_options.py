@@ -1,0 +1,227 @@
+"""Options: every form in which Python has a value, and every value that is refused at once, by name."""
+
+from dataclasses import fields
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmlda import Compare, Ensemble, Sweep, Timing
+from elmlda.errors import ElmldaError
+from elmlda.experiments.classifier import Classifier
+from elmlda.experiments.pool import Machine
+from elmlda.options import LARGEST_COUNT, OptionError, read_ranges, spell_ranges
+
+EXPERIMENTS = (Sweep, Ensemble, Timing, Compare, Classifier, Machine)
+NOT_NUMBERS = ("x", "", None, [1, 2], {}, frozenset({object}), True, "1 000", b"1", 1j)
+NOT_WHOLE = (*NOT_NUMBERS, 1.5, 2.0, np.float64(2), "1.5")
+
+
+@pytest.mark.parametrize("made", EXPERIMENTS)
+def test_defaults_are_values_that_the_constraints_take(made):
+    assert made().changed() == {}
+    for each in fields(made):
+        constraint = each.metadata["constraint"]
+        assert each.metadata["help"]
+        kept = constraint.check(each.name, each.default)
+        assert constraint.check(each.name, kept) == kept
+
+
+PLAIN = {
+    "seed": [(3, [3, "3", np.int64(3), np.uint8(3), np.array(3)]), (2**63, [2**63, np.uint64(2**63)])],
+    "repeats": [(7, [7, " 7", np.int32(7), np.uint64(7)])],
+    "hidden": [
+        ((5,), [5, "5", [5], (5,), {5}, np.int64(5), np.array([5]), pd.Series([5]), range(5, 6)]),
+        ((1, 2, 3), ["1-3", "3, 1,2", "1,2-3", [3, 1, 2, 2], np.arange(1, 4), pd.Series([1, 2, 3])]),
+        ((1, 2, 3), [range(1, 4), ["1", "2-3"], pd.Index([1, 2, 3]), np.array([3, 2, 1], np.uint8)]),
+        ((10, 30, 50), ["10-50:20", "10-69:20", range(10, 51, 20), np.arange(10, 51, 20)]),
+    ],
+    "ridge": [
+        (0.5, [0.5, "0.5", np.float32(0.5), [0.5], np.array([0.5]), (0.5, 0.5), Fraction(1, 2)]),
+        (0.0, [0, "0", False + 0, np.int64(0), [0]]),
+        ("gcv", ["gcv", ["gcv"], np.str_("gcv")]),
+        ((0.0, "gcv"), ["0,gcv", "0, gcv", [0, "gcv"], np.array([0, "gcv"], object), (0.0, "gcv", 0)]),
+        ((1e-3, 1.0), ["1e-3,1", np.array([1e-3, 1]), pd.Series([1e-3, 1])]),
+    ],
+    "priors": [
+        ("frequencies", ["frequencies"]),
+        ((0.25, 0.25, 0.5), ["0.25,0.25,0.5", [0.25, 0.25, 0.5], np.array([0.25, 0.25, 0.5])]),
+        ((0.25, 0.75), [pd.Series([0.25, 0.75]), (Fraction(1, 4), "0.75"), np.float32([0.25, 0.75])]),
+    ],
+    "bias": [(True, [True, np.True_]), (False, [False, np.bool_(0)])],
+    "weight_range": [(2.0, [2, 2.0, "2", np.float32(2), np.int8(2)])],
+    "activation": [("relu", ["relu", np.str_("relu")])],
+    "dataset": [("a/b.csv", ["a/b.csv", Path("a/b.csv")])],
+    "label": [("kind", ["kind", np.str_("kind")]), ("4", ["4", 4, np.int64(4)])],
+    "drop": [
+        (("a", "b"), [["a", "b"], ("a", "b"), np.array(["a", "b"]), pd.Index(["a", "b"])]),
+        (("ab",), ["ab", ["ab"]]),
+        (("2", "3"), [[2, 3], ["2", 3], np.array([2, 3]), range(2, 4)]),
+        (("2",), [2, np.int64(2)]),
+    ],
+    "folds": [(10, [10, "10", np.int64(10)]), (None, [None])],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "plain", "form"),
+    [(name, plain, form) for name, cases in PLAIN.items() for plain, forms in cases for form in forms],
+    ids=lambda value: repr(value)[:30],
+)
+def test_every_plausible_form_gives_what_the_plain_one_gives(name, plain, form):
+    found, expected = Sweep(**{name: form}), Sweep(**{name: plain})
+    value = getattr(found, name)
+    assert value == plain
+    for part in value if isinstance(value, tuple) else [value]:
+        assert type(part) in (int, float, str, bool, type(None))
+    assert found == expected
+    assert repr(found) == repr(expected)
+
+
+def test_other_experiments_take_the_same_forms():
+    assert Ensemble(combine=["vote", "mean", "vote"]).combine == ("mean", "vote")
+    assert Ensemble(combine="max") == Ensemble(combine=np.array(["max"]))
+    assert Ensemble(fanout=np.int64(3), n=np.int16(2)) == Ensemble(fanout="3", n=2)
+    assert Timing(fanout=np.arange(1, 4)) == Timing(fanout="1-3")
+    assert Compare(dataset="iris").dataset == Compare(dataset=["iris"]).dataset == ("iris",)
+    assert Compare(dataset="iris, wine").dataset == Compare(dataset=["iris", "wine"]).dataset
+    assert Compare(dataset=Path("a.csv")).dataset == Compare(dataset=[Path("a.csv")]).dataset
+    table, pair = pd.DataFrame({"a": [1]}), (np.ones((3, 2)), np.arange(3))
+    assert Sweep(dataset=table).dataset is table
+    assert Sweep(dataset=list(pair)).dataset[1] is pair[1]
+    assert Machine(jobs=np.int64(1), threads="2") == Machine(jobs=1, threads=2)
+
+
+REFUSED = {
+    Sweep: {
+        "design": ["nestde", "", None, 1],
+        "activation": ["Tanh", None, 0],
+        "precision": ["half", "float32"],
+        "input_weights": ["normal"],
+        "missing": ["zero", 0],
+        "seed": [*NOT_WHOLE, -1, 2**63 + 1],
+        "repeats": [*NOT_WHOLE, -3, 0, 10_001],
+        "min_field": [0, None],
+        "hidden": ["x", "", 0, -4, "3-1", "1,,2", "1-5:0", "{x}", "1}", [1.5], [], True, [True], "1e3"],
+        "fanout": [None, np.array([]), [0, 1], {}, "1-999999999", LARGEST_COUNT + 1, [[1, 2]], 1.0],
+        "ridge": [-1, "x", "", None, np.nan, np.inf, [], "0,,1", [0, -1], [[0]], True, 1e301, "gvc"],
+        "priors": ["x", [], [0.5, 0.6], [-0.5, 1.5], [0, 1], None, [np.nan, 1], "uniform,", True],
+        "weight_range": [0, -1, np.nan, "x", None, [1], True],
+        "weight_norm": [0, None],
+        "input_scale": [0, -1, np.inf, "1/255", True],
+        "bias": ["no", 1, 0, None, "True"],
+        "keep": ["no", 1, None],
+        "folds": [-2, 0, 1, 2.5, "x", True],
+        "validation": [0, -1, 0.2, True],
+        "dataset": [None, 5, "", " ", [], ["iris"], ("iris", "wine"), "a\0b", [1, 2, 3]],
+        "label": ["", 1.5, ["a"], True],
+        "drop": [[""], None, 1.5, [None], [["a"]]],
+    },
+    Ensemble: {
+        "n": [0, -1, 1.5, None],
+        "fanout": [[1, 2], "1-2", 0, None],
+        "hidden": [[1, 2], 0, "1,2"],
+        "combine": [[], "", "sum", ["mean", "sum"], None, "mean,"],
+        "ridge": [[0, 1], "0,1"],
+        "repeats": [0],
+    },
+    Timing: {"pairs": [0, -1, None], "ridge": [[0, 1]]},
+    Compare: {"dataset": [[], "", ",", None, [""], 3.5], "folds": [1, None], "ridge": [[], -1]},
+    Classifier: {"hidden": [[1]], "n": [0], "output": ["LDA"], "test": ["no"], "ridge": [[0, 1]]},
+    Machine: {
+        "jobs": [*NOT_WHOLE, 0, -1, 10**6],
+        "threads": [0, "x", 1.5],
+        "cluster": ["", " ", 5, "no-such-file.json"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "value"),
+    [
+        pytest.param(made, name, value, id=f"{made.__name__}-{name}-{value!r:.25}")
+        for made, cases in REFUSED.items()
+        for name, values in cases.items()
+        for value in values
+    ],
+)
+def test_what_an_option_cannot_be_is_refused_when_it_is_made(made, name, value):
+    with pytest.raises(ElmldaError) as caught:
+        made(**{name: value})
+    message, option = str(caught.value), f"--{name.replace('_', '-')}"
+    assert name in message.replace("=", " ").split()
+    assert option in caught.value.for_command_line().split()
+    assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [
+        *((made, {"fanout": 3, "hidden": 10}) for made in EXPERIMENTS[:-1]),
+        (Sweep, {"folds": 3, "validation": 10}),
+        (Sweep, {"folds": 3, "design": "independent"}),
+        (Ensemble, {"n": 1000, "repeats": 1000}),
+        (Classifier, {"n": 2, "output": "pi"}),
+        (Machine, {"cluster": "tcp://host:1", "jobs": 2}),
+    ],
+)
+def test_options_that_exclude_each_other(made, options):
+    with pytest.raises(ElmldaError) as caught:
+        made(**options)
+    assert set(caught.value.settings) & set(options)
+    for name, value in options.items():
+        made(**{name: value})
+
+
+def test_nothing_is_written_before_the_machine_is_known(tmp_path):
+    for wrong in ({"jobs": 0}, {"threads": 0}, {"cluster": ""}, {"jobs": "x"}):
+        with pytest.raises(ElmldaError):
+            Sweep(dataset="iris", hidden=4, repeats=1).run(tmp_path / "run", **wrong)
+    assert not (tmp_path / "run").exists()
+
+
+# Ranges
+
+NUMBERS = st.sets(st.integers(1, LARGEST_COUNT), min_size=1, max_size=50)
+
+
+@given(NUMBERS | st.builds(range, st.integers(1, 500), st.integers(501, 1000)).map(set))
+def test_ranges_are_read_as_they_are_spelled(found):
+    ascending = tuple(sorted(found))
+    assert read_ranges(spell_ranges(ascending)) == ascending
+    assert len(spell_ranges(ascending)) <= len(",".join(map(str, ascending)))
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**4), st.integers(1, 10**4))
+def test_a_range_with_a_step_is_pythons(first, more, step):
+    assert read_ranges(f"{first}-{first + more}:{step}") == tuple(range(first, first + more + 1, step))
+
+
+# Whatever is given
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=5,
+)
+CONSTRAINTS = {each.name: each.metadata["constraint"] for made in EXPERIMENTS for each in fields(made)}
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+@settings(deadline=None)
+@given(value=ANYTHING | st.from_regex(r"[0-9{},:. -]{1,8}", fullmatch=True))
+def test_anything_is_kept_or_refused_by_name(name, value):
+    """What is kept is kept again, as when a config file is read back."""
+    constraint = CONSTRAINTS[name]
+    try:
+        kept = constraint.check("it", value)
+    except OptionError as refused:
+        message = str(refused)
+    else:
+        assert constraint.check("it", kept) == kept
+        return
+    assert message.startswith("it is ")

@@ -1,0 +1,310 @@
+"""Records that are recomputed: those of a made-up run, of iris and of MNIST, and what is refused."""
+
+import ast
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from equations import accumulate, literal_lda
+
+import elmlda.verify
+from elmlda.core.evaluate import count_errors
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.input_weights import draw_uniform_weights
+from elmlda.core.solve import derive_lda, solve_pi
+from elmlda.datasets import load_dataset
+from elmlda.errors import ElmldaError
+from elmlda.verify import summarise, verify_run
+
+METHODS = ("pi", "pi_constant", "lda")
+
+
+@pytest.fixture
+def dataset(make_dataset):
+    return make_dataset(n_train=401, n_test=199, n_inputs=9, n_classes=4, dtype=np.uint8)
+
+
+@pytest.fixture(autouse=True)
+def _several_blocks(monkeypatch):
+    """Not a divisor of the samples' number."""
+    monkeypatch.setattr(elmlda.verify, "ROWS", 150)
+
+
+def one_pass(dataset, key, n_hidden, ridge=0.0, seed=1, sizes=None, **settings):
+    """Errors by method at each size, as the package computes them, in float64."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    n_weights = dataset.n_inputs + settings.get("bias", False)
+    weights = draw_uniform_weights(rng, n_weights, n_hidden, settings.get("weight_range", 0.5))
+    scale = settings.get("input_scale", dataset.input_scale)
+    about = settings.get("activation", "tanh"), scale, 1, settings.get("bias", False)
+    layer = HiddenLayer(weights, *about)
+    statistics = accumulate(
+        layer.outputs(dataset.train.inputs), dataset.train.labels, dataset.n_classes
+    )
+    pi = solve_pi(statistics, sizes or (n_hidden,), ridge)
+    scores = pi.scores(layer.outputs(dataset.test.inputs))
+    counts = statistics.class_counts
+    priors = {
+        "uniform": np.full(len(counts), 1 / len(counts)),
+        "frequencies": counts / counts.sum(),
+    }.get(str(settings.get("priors", "uniform")))
+    if priors is None:
+        priors = np.array(settings["priors"])
+    by_method = scores, pi.add_constant_unit(scores), derive_lda(pi, priors).scores(scores)
+    return [count_errors(found, dataset.test.labels).tolist() for found in by_method]
+
+
+def make_row(dataset, repeat, n_hidden, counts, fold=None, ridge=0.0, rule="fixed"):
+    errors = {f"{method}_errors": count for method, count in zip(METHODS, counts, strict=True)}
+    return {
+        "repeat": repeat, "fold": fold, "n_hidden": n_hidden, "fanout": n_hidden / dataset.n_inputs,
+        "rule": rule, "ridge": ridge, **errors, "n_test": len(dataset.test.labels),
+        "seconds": 0.1, "precision": "double", "machine": 0,
+    }  # fmt: skip
+
+
+def write_run(folder, rows, experiments=None, **run):
+    manifest = {"schema": 4, "run": {"dataset": "clouds", "seed": 1, **run}}
+    manifest["experiments"] = experiments or {"sweep": {}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    pd.DataFrame(rows).to_csv(folder / "sweep.csv", index=False)
+    return folder
+
+
+def write_nested(folder, dataset, repeats=3, sizes=(4, 9, 18), ridge=0.0, **run):
+    rows = []
+    for repeat in range(repeats):
+        counts = one_pass(dataset, (repeat,), sizes[-1], ridge, sizes=sizes, **run)
+        by_size = zip(sizes, *counts, strict=True)
+        rows += [make_row(dataset, repeat, size, found, ridge=ridge) for size, *found in by_size]
+    return write_run(folder, rows, **run)
+
+
+def assert_all_equal(found, n_records):
+    summary = summarise(found)
+    assert (summary.n_records, summary.n_counts) == (n_records, 3 * n_records)
+    assert (summary.n_equal, summary.n_off_by_one, summary.worst) == (3 * n_records, 0, 0), found
+
+
+def test_it_imports_nothing_of_what_it_checks():
+    tree = ast.parse(Path(elmlda.verify.__file__).read_text("utf-8"))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    ours = {module for module in modules if module.startswith("elmlda")}
+    assert ours == {"elmlda.datasets", "elmlda.errors"}
+
+
+SETTINGS = {
+    "defaults": {},
+    "ridge": {"ridge": 2.0},
+    "bias": {"bias": True},
+    "logistic": {"activation": "logistic", "weight_range": 2.0},
+    "relu, ridge": {"activation": "relu", "ridge": 0.5},
+    "softsign": {"activation": "softsign", "weight_range": 2.0},
+    "sine": {"activation": "sine", "input_scale": 0.02},
+    "frequencies": {"priors": "frequencies"},
+    "priors": {"priors": [0.1, 0.2, 0.3, 0.4]},
+}
+
+
+@pytest.mark.parametrize("small", [1 << 24, 0], ids=["lstsq", "normal equations"])
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
+def test_a_nested_run(tmp_path, dataset, settings, small, monkeypatch):
+    monkeypatch.setattr(elmlda.verify, "SMALL", small)
+    write_nested(tmp_path, dataset, **settings)
+    assert_all_equal(verify_run(tmp_path, 100, data=dataset), 9)
+
+
+def test_a_run_that_numpy_alone_made(tmp_path, dataset):
+    """Eq. (5) by the pseudo-inverse, Eq. (12) sample by sample."""
+    weights = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(7,))).uniform(
+        -0.5, 0.5, (9, 9)
+    )
+    train, test = (np.tanh(part.inputs / 255 @ weights.T) for part in (dataset.train, dataset.test))
+    targets, ones = np.eye(4)[dataset.train.labels], [np.ones((len(part), 1)) for part in (train, test)]
+    lda = literal_lda(train, dataset.train.labels, np.full(4, 0.25))
+    with_ones = [np.hstack(parts) for parts in zip((train, test), ones, strict=True)]
+    scores = [
+        test @ np.linalg.pinv(train) @ targets,
+        with_ones[1] @ np.linalg.pinv(with_ones[0]) @ targets,
+        test @ lda[1:] + lda[0],
+    ]
+    counts = [np.count_nonzero(y.argmax(axis=1) != dataset.test.labels) for y in scores]
+    write_run(tmp_path, [make_row(dataset, 7, 9, counts)])
+    assert_all_equal(verify_run(tmp_path, data=dataset), 1)
+
+
+def test_an_independent_run(tmp_path, dataset):
+    """Networks of their own for each size: known by the fan-out or, if not whole, by the units."""
+    keys = {9: (2, 1), 18: (2, 2), 13: (2, 0, 13)}
+    counts = {size: np.ravel(one_pass(dataset, key, size)) for size, key in keys.items()}
+    rows = [make_row(dataset, 2, size, found) for size, found in counts.items()]
+    write_run(tmp_path, rows, design="independent")
+    assert_all_equal(verify_run(tmp_path, data=dataset), 3)
+
+
+def test_the_ridge_that_a_rule_chose_is_the_records(tmp_path, dataset):
+    rows = [
+        make_row(dataset, 0, 9, np.ravel(one_pass(dataset, (0,), 9, ridge)), ridge=ridge, rule=rule)
+        for rule, ridge in [("fixed", 0.0), ("fixed", 5.0), ("gcv", 40.0), ("loo", 0.3)]
+    ]
+    write_run(tmp_path, rows, ridge=[0.0, 5.0, "gcv", "loo"])
+    found = verify_run(tmp_path, data=dataset)
+    assert_all_equal(found, 4)
+    assert found["rule"].tolist() == ["fixed", "fixed", "gcv", "loo"]
+
+
+def without_test_part(dataset):
+    """Samples that divide into folds: which one of them is tested on, a generator decides."""
+
+    def folds(n_folds, rng):
+        dealt = rng.permutation(len(dataset.train.labels)) % n_folds
+        for fold in range(n_folds):
+            train, test = (np.flatnonzero(found) for found in (dealt != fold, dealt == fold))
+            yield replace(dataset, train=dataset.train.take(train), test=dataset.train.take(test))
+
+    return SimpleNamespace(
+        name="clouds", test=None, folds=folds, checksums={},
+        split=lambda: next(folds(3, np.random.default_rng(0))),
+    )  # fmt: skip
+
+
+def test_folds(tmp_path, dataset):
+    whole, rows = without_test_part(dataset), []
+    for repeat in range(2):
+        rng = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(repeat, 0)))
+        for fold, divided in enumerate(whole.folds(5, rng)):
+            counts = np.ravel(one_pass(divided, (repeat, 1 + fold), 9))
+            rows.append(make_row(divided, repeat, 9, counts, fold))
+    write_run(tmp_path, rows, {"sweep": {"folds": 5}})
+    found = verify_run(tmp_path, 10, data=whole)
+    assert_all_equal(found, 10)
+    assert found["fold"].tolist() == [0, 1, 2, 3, 4] * 2
+
+
+def test_data_without_a_test_part_are_split(tmp_path, dataset):
+    whole = without_test_part(dataset)
+    write_nested(tmp_path, whole.split())
+    assert_all_equal(verify_run(tmp_path, data=whole), 9)
+
+
+def test_held_out_samples(tmp_path, dataset):
+    write_nested(tmp_path, dataset.hold_out(100))
+    write_run(tmp_path, pd.read_csv(tmp_path / "sweep.csv"), {"sweep": {"validation": 100}})
+    assert_all_equal(verify_run(tmp_path, data=dataset), 9)
+
+
+def test_iris(tmp_path):
+    """Standardised by the training part, and loaded by its name."""
+    iris = load_dataset("iris")
+    iris = iris if iris.test is not None else iris.split()
+    write_nested(tmp_path, iris, sizes=(4, 8, 20), ridge=1e-2)
+    rows = pd.read_csv(tmp_path / "sweep.csv")
+    write_run(tmp_path, rows, dataset="iris", sha256=iris.checksums)
+    assert_all_equal(verify_run(tmp_path), 9)
+
+
+def test_mnist_as_it_was_recorded(tmp_path, mnist, monkeypatch):
+    """The first network of the first run, at fan-out 1; float32 may move a count by one."""
+    monkeypatch.setattr(elmlda.verify, "ROWS", 4000)
+    row = make_row(mnist, 0, 784, (711, 704, 687))
+    write_run(tmp_path, [row], dataset="mnist", sha256=mnist.checksums, seed=0)
+    found = summarise(verify_run(tmp_path, data=mnist))
+    assert found.n_counts == 3
+    assert found.worst <= 1
+
+
+# What is chosen, and what it comes to
+
+
+def test_records_are_chosen_at_random_and_shown_in_their_order(tmp_path, dataset):
+    write_nested(tmp_path, dataset, repeats=6)
+
+    def choose(seed):
+        found = verify_run(tmp_path, 5, np.random.default_rng(seed), data=dataset)
+        return list(zip(found["repeat"], found["n_hidden"], strict=True))
+
+    assert choose(1) == choose(1) == sorted(set(choose(1)))
+    assert choose(1) != choose(2)
+    assert len(choose(1)) == 5
+
+
+def test_large_networks_are_left_out(tmp_path, dataset):
+    write_nested(tmp_path, dataset)
+    found = verify_run(tmp_path, 100, data=dataset, fanout_up_to=1)
+    assert sorted(set(found["n_hidden"])) == [4, 9]
+    with pytest.raises(ElmldaError, match=r"no record to recompute in sweep.csv of fan-out up to 0\.1"):
+        verify_run(tmp_path, data=dataset, fanout_up_to=0.1)
+
+
+def test_what_is_off_is_counted(tmp_path, dataset):
+    write_nested(tmp_path, dataset)
+    rows = pd.read_csv(tmp_path / "sweep.csv")
+    rows.loc[0, "pi_errors"] += 1
+    rows.loc[3, "lda_errors"] -= 1
+    rows.loc[4, "pi_constant_errors"] += 7
+    rows.to_csv(tmp_path / "sweep.csv", index=False)
+    found = verify_run(tmp_path, data=dataset)
+    assert found.loc[4, "pi_constant_errors"] - found.loc[4, "pi_constant_recomputed"] == 7
+    expected = "9 records recomputed, 27 counts: 24 equal, 2 off by one, the worst off by 7."
+    assert str(summarise(found)) == expected
+
+
+def test_what_was_not_recorded_is_not_compared(tmp_path, dataset):
+    """LDA-ELM has no solution where a combination of the units is constant in every class."""
+    write_nested(tmp_path, dataset)
+    rows = pd.read_csv(tmp_path / "sweep.csv")
+    rows.loc[2, "lda_errors"] = None
+    rows.loc[5, ["pi_constant_errors", "lda_errors"]] = None
+    rows.to_csv(tmp_path / "sweep.csv", index=False)
+    found = verify_run(tmp_path, data=dataset)
+    assert found.loc[2, ["lda_errors", "lda_recomputed"]].isna().all()
+    assert summarise(found).n_counts == summarise(found).n_equal == 24
+
+
+# Refusals
+
+
+def test_shaped_weights_are_refused_by_name(tmp_path, dataset):
+    write_run(tmp_path, [make_row(dataset, 0, 9, (1, 1, 1))], input_weights="constrained")
+    with pytest.raises(ElmldaError, match="has constrained input weights: only uniform ones are"):
+        verify_run(tmp_path, data=dataset)
+
+
+def test_an_unknown_setting_is_refused_by_name(tmp_path, dataset):
+    write_run(tmp_path, [make_row(dataset, 0, 9, (1, 1, 1))], dropout=0.5)
+    with pytest.raises(ElmldaError, match=r"has settings that are not recomputed: dropout\."):
+        verify_run(tmp_path, data=dataset)
+
+
+def test_another_schema_is_refused(tmp_path, dataset):
+    write_run(tmp_path, [make_row(dataset, 0, 9, (1, 1, 1))])
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema": 3, "run": {}}))
+    with pytest.raises(ElmldaError, match=r"schema 3 in manifest.json, expected 4\."):
+        verify_run(tmp_path, data=dataset)
+
+
+def test_other_data_are_refused(tmp_path, dataset):
+    write_run(tmp_path, [make_row(dataset, 0, 9, (1, 1, 1))], sha256={"train-images": "0" * 64})
+    with pytest.raises(
+        ElmldaError, match="clouds is not the run's data: other content in train-images"
+    ):
+        verify_run(tmp_path, data=dataset)
+
+
+def test_another_number_of_test_samples_is_refused(tmp_path, dataset):
+    row = {**make_row(dataset, 3, 9, (1, 1, 1)), "n_test": 50}
+    write_run(tmp_path, [row])
+    with pytest.raises(ElmldaError, match="199 test samples, the record of repeat 3 has 50"):
+        verify_run(tmp_path, data=dataset)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "sweep.csv"])
+def test_a_folder_without_a_sweep_is_refused(tmp_path, dataset, name):
+    write_run(tmp_path, [make_row(dataset, 0, 9, (1, 1, 1))])
+    (tmp_path / name).unlink()
+    with pytest.raises(ElmldaError, match=f"no {name} in it: expected the folder of a sweep"):
+        verify_run(tmp_path, data=dataset)
