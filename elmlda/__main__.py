@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
+from elmlda import stop
+
 
 def main() -> None:
     """Run the command line."""
-    from elmlda.cli.stop import listen
+    stop.listen()  # before the imports below, which take a moment
+    try:
+        from elmlda.cli import main as run
 
-    listen()  # before the imports below, which take a moment
-    from elmlda.cli import main as run
-
-    run()
+        exit_code = run()
+        stop.ignore()
+    except KeyboardInterrupt:
+        exit_code = stop.wait_for_exit_code()
+    sys.exit(exit_code)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from elmlda.cli import stop
 from elmlda.cli.data import data
 from elmlda.cli.predict import predict
 from elmlda.cli.report import report
@@ -56,19 +55,9 @@ for group in GROUPS.values():
         cli.add_command(command)
 
 
-def main() -> None:
-    """Run the command line."""
+def main() -> int:
+    """Run the command line; the exit code."""
     prepare_streams()
-    try:
-        exit_code = _run()
-        stop.ignore()
-    except KeyboardInterrupt:
-        exit_code = stop.wait_for_exit_code()
-    sys.exit(exit_code)
-
-
-def _run() -> int:
-    """The exit code."""
     try:
         return cli.main(standalone_mode=False) or 0
     except click.ClickException as error:

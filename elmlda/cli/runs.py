@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from elmlda.cli import stop
+from elmlda import stop
 from elmlda.cli.options import DATA, NETWORK, Command, build, options_of, run_options, spell_command
 from elmlda.cli.tables import show_rows
 from elmlda.cli.terminal import say
@@ -79,6 +79,7 @@ def compare(**given: Any) -> None:
 def conduct(experiment: Experiment, given: dict[str, Any], *, is_last: bool = True) -> None:
     """Run an experiment, or say what that would take."""
     machine = vars(build(Machine, given))
+    stop.expect_workers(machine["jobs"])
     plan = experiment.dry_run(given["out"], **machine)
     if given["dry_run"]:
         say(plan)

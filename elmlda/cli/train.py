@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from elmlda import stop
 from elmlda.cli.options import (
     DATA,
     NETWORK,
@@ -45,6 +46,7 @@ def train(**given: Any) -> None:
     from elmlda.networks.model_file import write_model
 
     wanted, machine = build(Classifier, given), build(Machine, given)
+    stop.expect_workers(machine.jobs)
     path = given["out"] or Path(f"{wanted.data.name}-model.npz")
     _refuse_path(path, wanted.dataset, given["force"])
     wanted.check()

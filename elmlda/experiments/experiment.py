@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -282,7 +283,8 @@ def open_bar(progress: bool | ProgressBar, n_jobs: int) -> Any:
     is_terminal = sys.stderr.isatty()
     return tqdm(
         total=n_jobs,
-        disable=not progress or not n_jobs,
+        disable=not n_jobs,
+        file=sys.stderr if progress else io.StringIO(),  # a disabled bar would not count
         unit="network",
         dynamic_ncols=True,
         mininterval=0.1 if is_terminal else 60,

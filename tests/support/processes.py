@@ -40,14 +40,14 @@ def alive_in_session(session):
 
 
 def workers_in_session(session):
-    """Those of its processes that do jobs: joblib's loky starts them."""
+    """Those of its processes that do jobs."""
     found = []
     for pid in alive_in_session(session):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if b"loky" in command and b"tracker" not in command:
+        if b"loky" in command and b"resource_tracker" not in command:
             found.append(pid)
     return found
 

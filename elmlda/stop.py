@@ -14,12 +14,13 @@ from threading import Thread
 from types import FrameType
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-PATIENCE = 1.0
-"""Seconds that worker processes have to be ended in order."""
+PATIENCE, PATIENCE_WITH_WORKERS = 1.0, 10.0
+"""Seconds to end in order; worker processes that are not waited for leave warnings behind."""
 
 describe: Callable[[], str] = lambda: "Run the same command again."  # noqa: E731
 """What is said after "Stopped: "; a command that has something to tell sets it."""
 _exit_code = 0
+_patience = PATIENCE
 
 
 def listen() -> None:
@@ -35,6 +36,12 @@ def listen() -> None:
     Thread(target=_wait, args=(reading,), daemon=True).start()
 
 
+def expect_workers(n_processes: int) -> None:
+    """Wait longer for an end in order: the main thread is not in BLAS, and has workers to end."""
+    global _patience
+    _patience = PATIENCE_WITH_WORKERS if n_processes > 1 else PATIENCE
+
+
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     for each in SIGNALS:
         signal.signal(each, lambda *_: None)  # once is enough
@@ -45,7 +52,7 @@ def _wait(reading: int) -> None:
     global _exit_code
     _exit_code = 128 + os.read(reading, 1)[0]
     os.write(2, f"\nStopped: {describe()}\n".encode())
-    time.sleep(PATIENCE)
+    time.sleep(_patience)
     os._exit(_exit_code)
 
 
