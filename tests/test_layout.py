@@ -9,7 +9,7 @@ import pytest
 import elmlda
 
 ROOT = Path(elmlda.__file__).parent
-LIGHT = {"errors", "files", "machine", "options", "paper", "settings", "text", "version"}
+LIGHT = {"errors", "files", "machine", "options", "paper", "settings", "stop", "text", "version"}
 ORDER = (
     "core",
     "datasets",

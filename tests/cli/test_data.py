@@ -84,8 +84,17 @@ def test_what_cannot_work_is_one_line(refusal, command, word):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\n\n", b"a,b\n", b"a,b\n1,2,3\n", b"a,kind\n1,x\n", b"a,kind\nnan,x\n2,y\n", b"\xff\xfe", b"\0\0"],
-)  # fmt: skip
+    [
+        b"",
+        b"\n\n",
+        b"a,b\n",
+        b"a,b\n1,2,3\n",
+        b"a,kind\n1,x\n",
+        b"a,kind\nnan,x\n2,y\n",
+        b"\xff",
+        b"\0",
+    ],
+)
 @pytest.mark.parametrize("command", ["data info", "sweep --hidden 2 --dataset", "train --dataset"])
 def test_a_file_without_data_is_one_line(refusal, tmp_path, content, command):
     (tmp_path / "mine.csv").write_bytes(content)

@@ -1,4 +1,4 @@
-"""sweep, ensemble, timing, compare, report and verify: what they print and write, and when they stop."""
+"""sweep, ensemble, timing, compare, report and verify: what they print, write and refuse."""
 
 import json
 

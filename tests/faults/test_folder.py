@@ -19,10 +19,9 @@ def limit_files(n_bytes):
     ("plan", "n_bytes", "name"),
     [
         ("sweep", 100, "run"),
-        ("sweep", 6_000, "sweep.csv"),
-        ("sweep", 9_000, "kept"),
+        ("sweep", 6_000, "kept"),
         ("ensemble", 700, "run"),
-        ("ensemble", 5_000, "run"),
+        ("ensemble", 5_000, "kept"),
     ],
 )
 def test_a_full_disk(faults, undisturbed, tmp_path, plan, n_bytes, name):
@@ -35,10 +34,23 @@ def test_a_full_disk(faults, undisturbed, tmp_path, plan, n_bytes, name):
     table = folder / f"{plan}.csv"
     assert not table.exists() or table.read_bytes()[-1:] in (b"", b"\n")
     n_before = faults.n_steps(folder)
-    assert faults.refused(words, preexec_fn=limit_files(n_bytes)) == message
+    assert "File too large" in faults.refused(words, preexec_fn=limit_files(n_bytes))
     assert faults.n_steps(folder) >= n_before
     faults.finish(words)
     assert faults.results(folder) == undisturbed[plan]
+
+
+def test_no_room_for_another_row(faults, undisturbed, tmp_path):
+    folder = tmp_path / "run"
+    words = faults.build("sweep", folder, "--no-keep")
+    message = faults.refused(words, preexec_fn=limit_files(6_000))
+    assert f"{folder / 'sweep.csv'}: cannot be written" in message
+    before = (folder / "sweep.csv").read_bytes()
+    assert 5_000 < len(before) <= 6_000
+    assert before.endswith(b"\n")
+    faults.finish(words)
+    assert (folder / "sweep.csv").read_bytes().startswith(before)
+    assert faults.results(folder)[0] == undisturbed["sweep"][0]
 
 
 def test_output_that_cannot_be_written(faults, tmp_path):
@@ -51,7 +63,7 @@ def test_output_that_cannot_be_written(faults, tmp_path):
     assert faults.n_steps(tmp_path / "run") == 120
 
 
-@pytest.mark.parametrize("n_bytes", [1, 10, 60, 100, 400, 5000])
+@pytest.mark.parametrize("n_bytes", [1, 60, 400])
 @pytest.mark.parametrize("plan", ["sweep", "ensemble"])
 def test_a_torn_last_line(faults, undisturbed, tmp_path, plan, n_bytes):
     folder = tmp_path / "run"

@@ -29,6 +29,11 @@ class Last:
         kill(pid, {number})
 last = Last()
 """
+IGNORING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 def end_of(process):
@@ -81,9 +86,8 @@ def test_when_all_is_done(tmp_path, number):
     assert "--fanout" in stdout
 
 
-def test_a_long_network_is_not_waited_for(tmp_path):
-    words = ["sweep", "--hidden", "6000", "--repeats", "1", "--quiet", "--threads", "1", "--out"]
-    with started([ELMLDA, *words, str(tmp_path / "run")]) as process:
+def test_a_long_network_is_not_waited_for(faults, tmp_path):
+    with started(faults.build("sweep --hidden 6000 --repeats 1", tmp_path / "run")) as process:
         wait_until(lambda: (tmp_path / "run/manifest.json").exists() or process.poll() is not None)
         time.sleep(1)
         start = time.monotonic()
@@ -97,9 +101,8 @@ def test_a_long_network_is_not_waited_for(tmp_path):
 def test_nohup(faults, undisturbed, tmp_path):
     """Who ignores Ctrl-C is not stopped by it."""
     words = faults.build("sweep", tmp_path / "run")
-    ignoring = [sys.executable, "-c", "import os, signal, sys\n"
-                "signal.signal(signal.SIGINT, signal.SIG_IGN)\nos.execv(sys.argv[1], sys.argv[1:])"]  # fmt: skip
-    with subprocess.Popen([*ignoring, *words], stderr=subprocess.PIPE, text=True) as process:
+    options = {"stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", IGNORING, *words], **options) as process:
         wait_until(lambda: faults.n_steps(tmp_path / "run") >= 3 or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=120)[1] == ""
