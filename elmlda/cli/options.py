@@ -22,7 +22,7 @@ Built = TypeVar("Built", bound=Options)
 
 DATA = "dataset label drop missing"
 NETWORK = "activation bias weight_range priors precision input_weights weight_norm seed"
-"""Options of networks that the command line has; config files and Python have all."""
+"""Options of networks that the command line and config files have; Python has all."""
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 
 
@@ -103,8 +103,7 @@ def build(kind: type[Built], given: dict[str, Any]) -> Built:
         for name, source in sources.items():
             if source == ParameterSource.DEFAULT_MAP and set(sources.values()) == set(GIVEN):
                 del chosen[name]
-    more = (ctx.meta.get("elmlda.config") or {}).items()
-    return kind(**{name: value for name, value in more if name in names} | chosen)
+    return kind(**chosen)
 
 
 config_option = click.option(

@@ -108,7 +108,8 @@ class Experiment(NetworkSettings, DataOptions, ABC):
             **{name: value for name, value in self.changed().items() if name in named},
             **({"preparation": preparation} if preparation else {}),
         }
-        return Identity(self.name, run, self.own_settings())
+        defaults = {each.name: each.default for each in fields(self) if each.name in named}
+        return Identity(self.name, run, self.own_settings(), defaults)
 
     def own_settings(self) -> dict[str, Any]:
         """The experiment's own settings that its rows depend on."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Identity:
     """Data, seed and the network's settings, the same for all experiments of a folder."""
     own: Mapping[str, Any]
     """The experiment's own settings that must stay when it goes on."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """What settings are that are not there, for messages."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
@@ -87,7 +89,8 @@ def require_same_run(folder: Path, identity: Identity) -> None:
     own = manifest["experiments"].get(identity.experiment, _as_json(identity.own))
     was, now = {**manifest["run"], **own}, _as_json({**identity.run, **identity.own})
     if differing := [key for key in {**was, **now} if was.get(key) != now.get(key)]:
-        raise _explain_difference(folder, differing, was, now)
+        known = identity.defaults
+        raise _explain_difference(folder, differing, {**known, **was}, {**known, **now})
 
 
 def _explain_difference(
@@ -104,8 +107,8 @@ def _explain_difference(
 
 
 def _show(settings: Mapping[str, Any], key: str) -> str:
-    if key not in settings:
-        return "as by default"
+    if settings.get(key) is None:
+        return "not set"
     text = json.dumps(settings[key], ensure_ascii=False).strip('"')
     return text if len(text) <= 60 else f"{text[:57]}…"
 

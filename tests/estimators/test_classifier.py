@@ -431,11 +431,11 @@ SPLITS = {
 def test_any_split_gives_the_network_of_fit(splits, params):
     found, expected = stream(splits, **params), fit(**params)
     np.testing.assert_array_equal(found.predict(IRIS), expected.predict(IRIS))
-    np.testing.assert_allclose(found.ridge_, expected.ridge_, rtol=0.01)  # by the processor
-    atol = 1e-2 if params.get("ridge") else 1e-8
-    np.testing.assert_allclose(
-        found.decision_function(IRIS), expected.decision_function(IRIS), atol=atol
-    )
+    np.testing.assert_allclose(found.ridge_, expected.ridge_, rtol=0.01)
+    # The ridge that GCV chooses lies in a flat minimum: processors round it differently.
+    tolerance = {"rtol": 0.01, "atol": 1e-3} if params.get("ridge") else {"atol": 1e-8}
+    scores = [network.decision_function(IRIS) for network in (found, expected)]
+    np.testing.assert_allclose(*scores, **tolerance)
     np.testing.assert_array_equal(found.coefs_[0], expected.coefs_[0])
 
 
