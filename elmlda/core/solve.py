@@ -17,7 +17,7 @@ so LDA's scores are PI's scores times an N × N matrix, plus a constant.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -222,7 +222,11 @@ def require_finite_scores(scores: FloatArray) -> None:
 
 
 def solve_pi(
-    statistics: Statistics, sizes: Sequence[int], ridge: float = 0.0, watch: Stopwatch | None = None
+    statistics: Statistics,
+    sizes: Sequence[int],
+    ridge: float = 0.0,
+    watch: Stopwatch | None = None,
+    inspect: Callable[[FloatArray, tuple[int, ...]], None] | None = None,
 ) -> PiOutputs:
     """Solve (G + ridge·I) P = S, Eq. (5), for the leading `sizes` hidden units, in float64.
 
@@ -231,7 +235,8 @@ def solve_pi(
     dependent units from rounding and raises LostPrecisionError instead.
 
     `watch` gets the parts "factorisation" (the copy to float64 and Cholesky, or the eigenvalues) and
-    "solve" (the triangular solves).
+    "solve" (the triangular solves). `inspect` is given the Cholesky factor before it is freed, and the
+    sizes at which it is sound: leverages, say, can be had from it (`elmlda.core.leave_one_out`).
     """
     watch = watch or Stopwatch()
     sizes = tuple(sizes)
@@ -259,6 +264,8 @@ def solve_pi(
         weights = np.zeros((statistics.n_hidden, len(sizes) * n_classes), order="F")
         explained = np.empty((len(sizes), n_classes, n_classes))
         _substitute(factor, statistics.class_sums, sizes[:n_sound_sizes], weights, explained)
+    if inspect and n_sound_sizes:
+        inspect(factor, sizes[:n_sound_sizes])
     del factor
     for i in range(n_sound_sizes, len(sizes)):
         with watch.part("factorisation"):
