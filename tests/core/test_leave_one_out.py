@@ -20,7 +20,7 @@ from elmlda.core.leave_one_out import (
     fit_temperatures,
     leverages,
 )
-from elmlda.core.solve import LostPrecisionError, solve_pi
+from elmlda.core.solve import LostPrecisionError, derive_lda, solve_pi
 from elmlda.core.statistics import Statistics
 from elmlda.errors import ElmldaValueError
 
@@ -235,6 +235,32 @@ def test_the_ridge_is_the_best_by_really_leaving_out(n_samples, n_hidden, route,
     np.testing.assert_allclose(found, (best * unit, *tried[best]), rtol=1e-5)
 
 
+def test_the_ridge_of_pi_is_the_best_by_really_leaving_out():
+    hidden, labels = draw_samples(7, 60, 40, 3, spread=0.7)
+    statistics = accumulate(hidden, labels, 3)
+    unit = np.trace(hidden.T @ hidden) / 40
+    found = choose_ridge(statistics, hidden, LeaveOneOut(statistics.class_counts, labels), "pi")
+    tried = {}
+    for ridge in RIDGES[6:]:
+        pi, _ = really_leave_out(hidden, labels, ridge * unit, PRIORS)
+        tried[ridge] = np.square(np.eye(3)[labels] - pi).sum(axis=1).mean()
+    best = max(ridge for ridge in tried if tried[ridge] <= SLACK * min(tried.values()))
+    np.testing.assert_allclose(found, (best * unit, 1.0, tried[best]), rtol=1e-6)
+
+
+def test_of_a_weighted_class_the_whole_sample_is_left_out():
+    hidden, labels = draw_samples(3, 30, 6, 3)
+    class_weights = np.array([5.0, 1.0, 0.2])
+    weights, rest = class_weights[labels], np.arange(30) != 4
+    statistics = accumulate_weighted(hidden, labels, weights)
+    without = accumulate_weighted(hidden[rest], labels[rest], weights[rest])
+    network = solve_pi(without, (6,), 0.5)
+    scores = derive_lda(network, PRIORS).scores(network.scores(hidden[4:5]))[0, 0]
+    left_out = LeaveOneOut(statistics.class_counts, labels, PRIORS, weights, class_weights)
+    residuals = leave_one_out._decompose_units(statistics, hidden, left_out)(0.5)
+    np.testing.assert_allclose(left_out.lda_scores(residuals)[4], scores, rtol=1e-9)
+
+
 def test_some_rows_are_enough():
     hidden, labels = draw_samples(8, 3000, 20, 3, spread=0.3)
     statistics = accumulate(hidden, labels, 3)
@@ -255,13 +281,15 @@ def test_float32_gives_the_same_choice_or_says_that_it_cannot():
         for dtype in (np.float64, np.float32)
     )
     np.testing.assert_allclose(rounded, exact, rtol=1e-3)
-    # Units that differ by little, all of which matters: the best ridge is tiny.
-    steep = 1 + 1e-3 * (np.eye(3)[labels] @ np.eye(3, 4) + 1e-3 * hidden[:, :4])
+    # Smooth functions of one input, of which the least variable separate the classes.
+    inputs, rng = np.linspace(-1, 1, 300)[:, None], np.random.default_rng(0)
+    smooth = np.tanh(inputs * rng.uniform(-1, 1, 60) + rng.uniform(-1, 1, 60))
+    stripes = (np.arange(300) // 40) % 3
     with pytest.raises(LostPrecisionError, match="below float32's rounding"):
         choose_ridge(
-            accumulate(steep, labels, 3, np.float32),
-            steep.astype(np.float32),
-            LeaveOneOut(np.bincount(labels), labels),
+            accumulate(smooth, stripes, 3, np.float32),
+            smooth.astype(np.float32),
+            LeaveOneOut(np.bincount(stripes), stripes),
         )
 
 
