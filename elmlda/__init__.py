@@ -6,10 +6,7 @@ scikit-learn: `ELMClassifier` and `ELMEnsembleClassifier`.
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-from elmlda.version import __version__
 
 if TYPE_CHECKING:
     from elmlda.datasets import load_dataset
@@ -20,6 +17,8 @@ if TYPE_CHECKING:
     from elmlda.experiments.sweep import Sweep
     from elmlda.experiments.timing import Timing
     from elmlda.reports import report
+
+__version__ = "0.2.0"
 
 _MODULES = {
     "Compare": "experiments.compare",
@@ -32,10 +31,7 @@ _MODULES = {
     "load_dataset": "datasets",
     "report": "reports",
 }
-_ESTIMATORS = {name for name, module in _MODULES.items() if module == "estimators"}
 __all__ = ["__version__", *sorted(_MODULES)]
-if find_spec("sklearn") is None:  # `from elmlda import *` works without it
-    __all__ = [name for name in __all__ if name not in _ESTIMATORS]
 
 
 def __dir__() -> list[str]:

@@ -1,18 +1,21 @@
 """Errors that elmlda raises on purpose: a fact, and advice that names the settings that would help.
 
 The command line words a setting as an option, `--ridge 1e-3`; Python as an argument, `ridge=1e-3`.
+Names and labels from users' files are shown so that they do no harm in a terminal or on a page.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-PYTHON_NAMES = {"out": "folder", "from_": "source"}
+PYTHON_NAMES = {"out": "folder"}
 """Where an argument is not called what the option is."""
+LONGEST_NAME = 60
+"""Characters of a class label or column that a message shows."""
 
 
 class ElmldaError(Exception):
@@ -24,8 +27,8 @@ class ElmldaError(Exception):
         it may have any file's name in it.
     advice : what to do, with settings in braces: "Add {ridge}, or use {out} for a new run." Empty
         braces are all other settings: "At most {} would fit." has "--hidden 500 or --jobs 2".
-    settings : their values; None to name the setting alone. A keyword of Python's has an underscore
-        after it: `from_`.
+    settings : their values; None to name the setting alone. Where one is named twice, the second has an
+        underscore after it: `missing="drop", missing_="mean"`.
     """
 
     def __init__(self, fact: str, advice: str = "", **settings: object) -> None:
@@ -68,3 +71,37 @@ def _is_number(value: Any) -> bool:
         float(value)
         return True
     return False
+
+
+# Words of messages
+
+
+def printable(text: object, limit: int | None = None) -> str:
+    """The text with control, unprintable and surrogate characters as escapes.
+
+    What is longer than `limit` is shortened in the middle, with an ellipsis.
+    """
+    # ascii() alone has an escape for a surrogate; line breaks and tabs are not printable either.
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+    if limit is None or len(shown) <= limit:
+        return shown
+    head = limit // 2
+    return f"{shown[:head]}…{shown[len(shown) - (limit - head - 1) :]}"
+
+
+def join_words(items: Iterable[object], last: str = "and") -> str:
+    """List as in `1, 2 and 3`, leaving out the middle of a long list."""
+    words = [printable(item, LONGEST_NAME) for item in items]
+    if len(words) > 12:
+        words = [*words[:10], "…", words[-1]]
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def quote_name(name: str) -> str:
+    """A column or value from the user's data."""
+    return f"'{printable(name, LONGEST_NAME)}'"
+
+
+def format_shape(shape: tuple[int, ...]) -> str:
+    """Format as in `10000 × 28 × 28`."""
+    return " × ".join(map(str, shape))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,52 +28,32 @@ def explain_refusal(path: Path, advice: str = RESUMES) -> Iterator[None]:
     except OSError as error:
         # Where the folder is gone, what was recorded in it is not safe.
         is_gone = error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUMES
-        raise ElmldaError(
-            f"{path}: cannot be written: {error.strerror or error}.",
-            NO_FOLDER if is_gone else advice,
-            out=None,
-        ) from error
+        fact = f"{path}: cannot be written: {error.strerror or error}."
+        raise ElmldaError(fact, NO_FOLDER if is_gone else advice, out=None) from error
 
 
 def write_atomically(
     path: Path, content: bytes, advice: str = RESUMES, *, replace: bool = True
 ) -> None:
-    """Write a file so that it is there whole, or not at all; it has the permissions of a new file.
-
-    With `replace=False` a file that is there already stays, and FileExistsError is raised.
-    """
+    """Write a file so that it is there whole, or not at all; without `replace` it must be new."""
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     with explain_refusal(path, advice):
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
-        temporary = Path(name)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.chmod(0o666 & ~_find_umask())
             if replace:
                 temporary.replace(path)
             else:
-                _link(temporary, path)
+                path.hardlink_to(temporary)
+        except FileExistsError:
+            fact = f"{path} is there already."
+            raise ElmldaError(fact, "Use {force} to replace it.", force=None) from None
         finally:
             with suppress(OSError):
                 temporary.unlink()
         sync_folder(path.parent)
-
-
-def _link(temporary: Path, path: Path) -> None:
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        raise ElmldaError(
-            f"{path} is there already.", "Use {force} to replace it.", force=None
-        ) from None
-
-
-def _find_umask() -> int:
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
 
 
 def sync_folder(folder: Path) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("numpy", "scipy")
 CGROUP = Path("/sys/fs/cgroup")
 THREAD_LIMITS = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
 
@@ -28,73 +26,55 @@ def share_cores(n_processes: int) -> int:
     return min([most, *(int(limit) for limit in limits if limit.isdecimal() and int(limit))])
 
 
-def available_memory() -> int | None:
-    """Bytes of memory that are free to use, None where the system does not say.
+def available_memory() -> int:
+    """Bytes of memory that are free to use: the system's, or less if its container's limit is near."""
+    import psutil
 
-    What the system has free, or less if its container's limit leaves less.
-    """
-    free = []
-    if found := _read_field("/proc/meminfo", "MemAvailable"):
-        free.append(int(found.split()[0]) * 1024)
-    else:
-        with suppress(AttributeError, ValueError, OSError):
-            free.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    free = int(psutil.virtual_memory().available)
     with suppress(OSError, ValueError):  # ValueError: "max", no limit
         limit, used = (int((CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
         cached = _read_field(CGROUP / "memory.stat", "inactive_file", separator=" ")
-        free.append(max(0, limit - used + int(cached or 0)))
-    return min(free, default=None)
+        free = min(free, max(0, limit - used + int(cached or 0)))
+    return free
 
 
 def held_memory() -> int:
-    """Bytes of memory that this process has already; 0 where the system does not say."""
-    return int((_read_field("/proc/self/status", "VmRSS") or "0").split()[0]) * 1024
+    """Bytes of memory that this process has already."""
+    import psutil
 
-
-def measure_peak_bytes() -> int:
-    """The most memory that this process has held.
-
-    Not ru_maxrss where the system tells more: Linux lets a new process inherit its parent's.
-    """
-    if peak := _read_field("/proc/self/status", "VmHWM"):
-        return int(peak.split()[0]) * 1024
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return int(psutil.Process().memory_info().rss)
 
 
 def count_blas_threads() -> int:
     """Threads that BLAS uses just now, by its environment and threadpoolctl's limits."""
-    from threadpoolctl import threadpool_info
-
-    pools = (pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-    return max(pools, default=1)
+    return max((int(pool["num_threads"]) for pool in _find_blas()), default=1)
 
 
 def describe_machine() -> dict[str, Any]:
     """Processor, memory, BLAS and versions: what a timing or a rounding may depend on."""
     from importlib.metadata import version
 
+    import psutil
     import scipy.linalg  # noqa: F401  (threadpoolctl sees only what is loaded)
-    from threadpoolctl import threadpool_info
 
-    memory = None
-    with suppress(AttributeError, ValueError, OSError):
-        memory = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1)
     return {
         "cpu": _read_field("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
         "cores": count_cores(),
-        "memory_gb": memory,
+        "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        **{library: version(library) for library in LIBRARIES},
+        **{library: version(library) for library in ("numpy", "scipy")},
         "blas": sorted(
             f"{pool['internal_api']} {pool['version']} ({pool.get('architecture', 'unknown')})"
-            for pool in threadpool_info()
-            if pool["user_api"] == "blas"
+            for pool in _find_blas()
         ),
     }
+
+
+def _find_blas() -> list[dict[str, Any]]:
+    from threadpoolctl import threadpool_info
+
+    return [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
 def _read_field(path: str | Path, name: str, separator: str = ":") -> str:

@@ -7,28 +7,27 @@ the object is made. This module is light to import, so that the command line sho
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
-from itertools import groupby
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import partial
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from elmlda.errors import ElmldaValueError
-from elmlda.text import printable
+from elmlda.errors import ElmldaValueError, printable
 
 ACTIVATIONS = ("tanh", "logistic", "relu", "softsign", "sine")
 PRECISIONS = ("mixed", "double")
 INPUT_WEIGHTS = ("uniform", "constrained", "receptive-field", "receptive-field-constrained")
 DESIGNS = ("nested", "independent")
-COMBINATIONS = ("mean", "product", "median", "max", "vote")
 OUTPUTS = ("lda", "pi")
-RIDGE_RULES = ("gcv",)
-"""Ridges that are chosen from the training data."""
+LEAVE_ONE_OUT = "loo"
+"""Instead of a number: chosen by leaving out one training sample at a time."""
 MISSING = ("drop", "mean")
-LARGEST_COUNT, MOST_NUMBERS = 10_000_000, 10_000
+LARGEST_COUNT, LARGEST_SIZE = 10_000_000, 1_000_000
+"""The largest count, and the most hidden units: their Gram matrix has 8 TB."""
 LARGEST_NUMBER = 1e300
 """Twice this is still a float64."""
 PRIORS_TOLERANCE = 1e-6
@@ -45,13 +44,25 @@ class Constraint:
 
     expected: str
     """For messages: a whole number from 1 to 10,000."""
-    read: Callable[[Any], Any]
-    """The value as it is kept; raises ValueError or TypeError for what the option can't have."""
+    convert: Callable[[Any], Any]
+    """The value as it is kept; raises ValueError or TypeError for what is nothing of the kind."""
+    allows: Callable[[Any], object] = lambda _: True
+    """Whether the option may have the converted value."""
     metavar: str = "TEXT"
-    choices: tuple[str, ...] | None = None
-    is_flag: bool = False
+    """The value's name in the command line's help; empty for a flag, which has no value."""
     is_repeated: bool = False
     """Whether the command line's option may be given several times."""
+    is_optional: bool = False
+    """Whether None stands for an option that is not given."""
+
+    def read(self, value: Any) -> Any:
+        """The value as it is kept; ValueError, TypeError or OverflowError for any other."""
+        if value is None and self.is_optional:
+            return None
+        found = self.convert(value)
+        if not self.allows(found):
+            raise ValueError
+        return found
 
     def check(self, name: str, value: Any) -> Any:
         """The value as it is kept, or an error that names the option."""
@@ -69,13 +80,23 @@ class _ReasonError(ValueError):
 
 
 def option(default: Any, constraint: Constraint, help: str) -> Any:
-    """A field that is an option."""
+    """A field that is an option; it may be None if that is the default."""
+    constraint = replace(constraint, is_optional=default is None)
     return field(default=default, metadata={"constraint": constraint, "help": help})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """A dataclass whose fields are options, checked when it is made."""
+
+    def __init_subclass__(cls) -> None:
+        """List the options in the class's docstring."""
+        known: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            known |= vars(base).get("__dataclass_fields__", {})
+        known |= {name: each for name, each in vars(cls).items() if isinstance(each, Field)}
+        entries = [_document(name, each) for name, each in known.items() if each.metadata]
+        cls.__doc__ = "\n".join([cleandoc(cls.__doc__ or ""), "", "Parameters", "-" * 10, *entries])
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -84,17 +105,21 @@ class Options:
 
     def changed(self) -> dict[str, Any]:
         """The options that are not the default."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         defaults = {each.name: each.metadata["constraint"].read(each.default) for each in fields(self)}
-        values = {name: getattr(self, name) for name in defaults}
-        return {name: value for name, value in values.items() if not same(value, defaults[name])}
+        # Arrays and tables, whose comparison is one of their elements, are of no default's type.
+        return {
+            name: value
+            for name, value in values.items()
+            if type(value) is not type(defaults[name]) or value != defaults[name]
+        }
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two options are the same; arrays and tables only if they are one object."""
-    return one is other or (isinstance(one, _PLAIN) and isinstance(other, _PLAIN) and one == other)
-
-
-_PLAIN = (str, int, float, tuple)
+def _document(name: str, each: Field[Any]) -> str:
+    """A parameter as numpydoc has it; options of the command line become arguments."""
+    words = re.sub(r"--([a-z-]+)", lambda match: match[1].replace("-", "_"), each.metadata["help"])
+    default = "" if each.default is None else f", default {each.default!r}"
+    return f"{name} : {each.metadata['constraint'].expected}{default}\n    {words}"
 
 
 # Constraints
@@ -102,185 +127,139 @@ _PLAIN = (str, int, float, tuple)
 
 def whole(low: int = 1, high: int = LARGEST_COUNT) -> Constraint:
     """A whole number in a range."""
-    return Constraint(f"a whole number from {low:,} to {high:,}", _within(_read_whole, low, high), "N")
+    words = f"a whole number from {low:,} to {high:,}"
+    return Constraint(words, _as_whole, lambda found: low <= found <= high, "N")
 
 
-def number(low: float = 0.0, *, above: bool = False) -> Constraint:
-    """A finite number from `low` on, or above it."""
-
-    def read(value: Any) -> float:
-        found = _read_number(value)
-        if not low <= found <= LARGEST_NUMBER or (above and found == low):
-            raise ValueError
-        return found
-
-    words = f"a number above {low:g}" if above else f"a number of {low:g} or more"
-    return Constraint(f"{words}, up to {LARGEST_NUMBER:g}", read, "NUMBER")
-
-
-def one_of(*names: str) -> Constraint:
-    """One of some names."""
-
-    def read(value: Any) -> str:
-        if not isinstance(value, str) or value not in names:
-            raise ValueError
-        return str(value)
-
-    return Constraint(f"one of {', '.join(names)}", read, "|".join(names), choices=names)
-
-
-def some_of(*names: str) -> Constraint:
-    """One or more of some names, with commas or as a sequence; kept in the order of the names."""
-    one = one_of(*names)
-
-    def read(value: Any) -> tuple[str, ...]:
-        found = {one.read(each) for each in _split(value)}
-        if not found:
-            raise ValueError
-        return tuple(name for name in names if name in found)
-
-    return Constraint(f"one or more of {', '.join(names)}, with commas", read, "NAMES")
+def number(*, above: bool = False) -> Constraint:
+    """A finite number from 0 on, or above it."""
+    if above:
+        return Constraint("a number above 0", _as_number, lambda found: found > 0, "NUMBER")
+    return Constraint("a number of 0 or more", _as_number, lambda found: found >= 0, "NUMBER")
 
 
 def flag() -> Constraint:
     """True or false."""
+    return Constraint("True or False", _as_flag, metavar="")
 
-    def read(value: Any) -> bool:
-        if type(value).__name__ not in ("bool", "bool_"):
-            raise TypeError
-        return bool(value)
 
-    return Constraint("True or False", read, is_flag=True)
+def text() -> Constraint:
+    """Any text that is not empty, or a path."""
+    return Constraint("text that is not empty", _as_text, lambda found: found.strip())
+
+
+def one_of(*names: str) -> Constraint:
+    """One of some names."""
+    words = f"one of {', '.join(names)}"
+    return Constraint(words, _as_text, names.__contains__, f"[{'|'.join(names)}]")
+
+
+def names() -> Constraint:
+    """One or more names or paths."""
+    convert = partial(_as_several, text())
+    return Constraint("one or more names, with commas", convert, metavar="NAMES", is_repeated=True)
 
 
 def numbers(example: str) -> Constraint:
     """Whole numbers: one, several, or text such as 1-10,12."""
-    return Constraint(f"whole numbers such as {example}", read_ranges, "NUMBERS")
+    return Constraint(f"whole numbers from 1 on, such as {example}", read_ranges, metavar="NUMBERS")
 
 
-def text(*, or_number: bool = False) -> Constraint:
-    """Any text that is not empty; a column's may be its number."""
-
-    def read(value: Any) -> str:
-        if or_number and not isinstance(value, str | Path):
-            return str(_read_whole(value))
-        if not isinstance(value, str | Path) or not str(value).strip() or "\0" in str(value):
-            raise TypeError
-        return str(value)
-
-    return Constraint("text that is not empty", read)
+def column() -> Constraint:
+    """The name or the number of a table's column."""
+    return Constraint("the name or number of a column", _as_column, metavar="COLUMN")
 
 
-def texts() -> Constraint:
-    """Several texts; one is a list of one."""
-    one = text(or_number=True)
+def columns() -> Constraint:
+    """Several columns; one is a list of one. A name may have commas in it."""
 
-    def read(value: Any) -> tuple[str, ...]:
-        is_several = isinstance(value, Iterable) and not isinstance(value, str | Path)
-        return tuple(one.read(each) for each in (value if is_several else [value]))
+    def convert(value: Any) -> tuple[str, ...]:
+        is_several = isinstance(value, Iterable) and not isinstance(value, str)
+        return tuple(map(_as_column, value if is_several else [value]))
 
-    return Constraint("one or more texts", read, "COLUMN", is_repeated=True)
-
-
-def names() -> Constraint:
-    """One or more names or paths, with commas or as a sequence."""
-
-    def read(value: Any) -> tuple[str, ...]:
-        given = [value] if isinstance(value, str | Path) else list(value)
-        found = [part for each in given for part in text().read(each).split(",")]
-        if not found:
-            raise ValueError
-        return tuple(dict.fromkeys(text().read(part).strip() for part in found))
-
-    return Constraint("one or more names, with commas", read, "NAMES", is_repeated=True)
-
-
-def optional(constraint: Constraint, expected: str = "") -> Constraint:
-    """The same, or None where the option is not given."""
-
-    def read(value: Any) -> Any:
-        return None if value is None else constraint.read(value)
-
-    words = expected or constraint.expected
-    more = constraint.metavar, constraint.choices, constraint.is_flag, constraint.is_repeated
-    return Constraint(words, read, *more)
+    return Constraint("names or numbers of columns", convert, metavar="COLUMN", is_repeated=True)
 
 
 def source() -> Constraint:
     """Data: a name, a path, a DataFrame or arrays (X, y)."""
 
-    def read(value: Any) -> Any:
-        if isinstance(value, str | Path):
-            return text().read(value)
+    def convert(value: Any) -> Any:
         is_pair = isinstance(value, list | tuple) and len(value) == 2
         if is_pair and not any(isinstance(part, str | Path | int) for part in value):
             return tuple(value)
-        if hasattr(value, "columns"):
-            return value
-        raise TypeError
+        return value if hasattr(value, "columns") else text().read(value)
 
-    return Constraint("the name of a data set, a file, a DataFrame or (X, y)", read, "NAME|PATH")
+    words = "the name of a data set, a file, a DataFrame or (X, y)"
+    return Constraint(words, convert, metavar="NAME|PATH")
 
 
-def ridges(*, several: bool) -> Constraint:
-    """A ridge: a number, or a rule that chooses it; or several of them."""
+def or_loo(one: Constraint, *, several: bool = False) -> Constraint:
+    """A number, or the rule that chooses it; or several of these, which are a tuple."""
 
-    def read_one(value: Any) -> float | str:
-        is_rule = isinstance(value, str) and value in RIDGE_RULES
-        return str(value) if is_rule else number().read(value)
+    def convert_one(value: Any) -> float | str:
+        is_rule = isinstance(value, str) and value == LEAVE_ONE_OUT
+        return LEAVE_ONE_OUT if is_rule else one.read(value)
 
-    def read(value: Any) -> Any:
-        found = tuple(dict.fromkeys(read_one(each) for each in _split(value)))
-        if not found or (len(found) > 1 and not several):
-            raise ValueError
+    def convert(value: Any) -> Any:
+        found = _as_several(Constraint("", convert_one), value)
         return found if len(found) > 1 else found[0]
 
-    rule = RIDGE_RULES[0]
-    words = f"a number of 0 or more, or {rule}"
-    return Constraint(words + (", or several with commas" if several else ""), read, f"NUMBER|{rule}")
+    words = f"{one.expected}, or {LEAVE_ONE_OUT}" + (", or several with commas" if several else "")
+    metavar = f"NUMBER|{LEAVE_ONE_OUT}"
+    return Constraint(words, convert, lambda found: several or not isinstance(found, tuple), metavar)
 
 
 def priors() -> Constraint:
     """uniform, frequencies, or a number for each class, kept as a tuple."""
 
-    def read(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         if isinstance(value, str) and value in ("uniform", "frequencies"):
             return value
-        found = tuple(_read_number(each) for each in _split(value))
+        found = tuple(map(_as_number, _split(value)))
         if not found or not all(each > 0 for each in found):
             raise _ReasonError("each must be above zero")
         if not abs(sum(found) - 1) <= PRIORS_TOLERANCE:
             raise _ReasonError(f"their sum is {sum(found):g}, expected 1")
         return tuple(each / sum(found) for each in found)
 
-    return Constraint(
-        "uniform, frequencies, or a number for each class such as 0.2,0.3,0.5", read, "PRIORS"
-    )
+    words = "uniform, frequencies, or a number for each class such as 0.2,0.3,0.5"
+    return Constraint(words, convert, metavar="PRIORS")
 
 
-def _within(read: Callable[[Any], int], low: int, high: int) -> Callable[[Any], int]:
-    def read_within(value: Any) -> int:
-        found = read(value)
-        if not low <= found <= high:
-            raise ValueError
-        return found
-
-    return read_within
-
-
-def _read_whole(value: Any) -> int:
-    if isinstance(value, str):
-        return int(value)
+def _as_whole(value: Any) -> int:
     if isinstance(value, bool):
         raise TypeError
-    return operator.index(value)
+    return int(value) if isinstance(value, str) else operator.index(value)
 
 
-def _read_number(value: Any) -> float:
+def _as_number(value: Any) -> float:
     if isinstance(value, bool):
         raise TypeError
-    found = float(value)
-    if not math.isfinite(found):
+    if not abs(found := float(value)) <= LARGEST_NUMBER:
+        raise _ReasonError(f"at most {LARGEST_NUMBER:g}")
+    return found
+
+
+def _as_flag(value: Any) -> bool:
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's is the second
+        raise TypeError
+    return bool(value)
+
+
+def _as_text(value: Any) -> str:
+    if not isinstance(value, str | Path) or "\0" in str(value):
+        raise TypeError
+    return str(value)
+
+
+def _as_column(value: Any) -> str:
+    return str(text().read(value)) if isinstance(value, str) else str(_as_whole(value))
+
+
+def _as_several(one: Constraint, value: Any) -> tuple[Any, ...]:
+    """One or more values, with commas or as a sequence; none is kept twice."""
+    found = tuple(dict.fromkeys(map(one.read, _split(value))))
+    if not found:
         raise ValueError
     return found
 
@@ -289,43 +268,24 @@ def _split(value: Any) -> list[Any]:
     """Several values: text with commas, a sequence, or one value."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")]
-    return list(value) if isinstance(value, Iterable) else [value]
-
-
-# Lists of numbers as people write them: 1-20, or 1-10,12,15,20, or 1000-5000:1000
-
-_PART = re.compile(r"(\d{1,12})(?:-(\d{1,12})(?::(\d{1,12}))?)?", re.ASCII)
+    if not isinstance(value, Iterable):
+        return [value]
+    return [part for each in value for part in (_split(each) if isinstance(each, str) else [each])]
 
 
 def read_ranges(value: Any) -> tuple[int, ...]:
-    """Ascending numbers from 1 on: one, several, or ranges (first-last or first-last:step)."""
-    found: set[int] = set()
+    """Ascending numbers from 1 on: one, several, or text with ranges such as 1-10,12,15,20."""
+    size, found = whole(1, LARGEST_SIZE), set[int]()
     for part in _split(value):
-        found.update(_read_range(part) if isinstance(part, str) else [_read_whole(part)])
-        if len(found) > MOST_NUMBERS:
-            raise _ReasonError(f"at most {MOST_NUMBERS:,} numbers")
-    if not found or min(found) < 1 or max(found) > LARGEST_COUNT:
-        raise _ReasonError(f"numbers from 1 to {LARGEST_COUNT:,}")
+        first, dash, last = part.partition("-") if isinstance(part, str) else (part, "", "")
+        low = size.read(first)
+        found.update(range(low, whole(low, LARGEST_SIZE).read(last if dash else low) + 1))
+    if not found:
+        raise ValueError
     return tuple(sorted(found))
 
 
-def _read_range(part: str) -> range:
-    match = _PART.fullmatch(part)
-    if not match:
-        raise _ReasonError(f"{part[:40]!r} is neither a number nor a range")
-    first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
-    if not first <= last or step < 1 or (last - first) // step >= MOST_NUMBERS:
-        raise _ReasonError(
-            f"{part[:40]!r} is not an ascending range of at most {MOST_NUMBERS:,} numbers"
-        )
-    return range(first, last + 1, step)
-
-
-def spell_ranges(found: tuple[int, ...]) -> str:
-    """The shortest text that `read_ranges` reads back, for ascending numbers."""
-    parts: list[str] = []
-    # In a run of consecutive numbers, number minus index is the same.
-    for _, pairs in groupby(enumerate(found), lambda pair: pair[1] - pair[0]):
-        run = [each for _, each in pairs]
-        parts += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run)
-    return ",".join(parts)
+def without_folders(text: str) -> str:
+    """Only the names of absolute paths, with commas between: their folders are this machine's."""
+    parts = text.split(",")
+    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)

@@ -10,17 +10,18 @@ from elmlda.options import (
     ACTIVATIONS,
     INPUT_WEIGHTS,
     MISSING,
+    OUTPUTS,
     PRECISIONS,
     Options,
+    column,
+    columns,
     flag,
     number,
     one_of,
     option,
-    optional,
+    or_loo,
     priors,
     source,
-    text,
-    texts,
     whole,
 )
 
@@ -32,39 +33,33 @@ PAPER_RANGE = 0.5
 class NetworkSettings(Options):
     """Everything that defines a network but its seed, its data, its size and its ridge."""
 
-    activation: str = option(
-        "tanh", one_of(*ACTIVATIONS), "Activation function g of the hidden units, Eq. (2)."
-    )
-    bias: bool = option(False, flag(), "Give each hidden unit a random bias; the paper's have none.")
+    activation: str = option("tanh", one_of(*ACTIVATIONS), "Activation function g, Eq. (2).")
+    bias: bool = option(False, flag(), "Give each hidden unit a random bias.")
     weight_range: float = option(
         PAPER_RANGE, number(above=True), "Uniform input weights are in ± this."
     )
     input_scale: float | None = option(
         None,
-        optional(number(above=True)),
-        "Inputs are multiplied by this, after any standardisation.  [default: 1/255 for bytes, else 1]",
+        number(above=True),
+        "Inputs are multiplied by this.  [default: 1/255 for bytes, else 1]",
     )
     priors: Any = option(
         "uniform",
         priors(),
-        "Class priors π of Eq. (15): uniform, frequencies (of the training classes), or a number for "
-        "each class, with commas.",
+        "Class priors π, Eq. (15): uniform, frequencies, or a number for each class.",
     )
     precision: str = option(
         "mixed",
         one_of(*PRECISIONS),
-        "mixed: float32 up to the Gram matrix, float64 from there, small networks in double. double: "
-        "float64 throughout.",
+        "mixed: float32 up to the Gram matrix, float64 from there. double: float64 throughout.",
     )
     input_weights: str = option(
         "uniform",
         one_of(*INPUT_WEIGHTS),
         "uniform: the paper's. constrained: differences of two training samples of different classes. "
-        "receptive-field: in a random rectangle of the image only.",
+        "receptive-field: in a random rectangle of the image.",
     )
-    weight_norm: float = option(
-        2.0, number(above=True), "Norm of each hidden unit's weights, if they are not uniform."
-    )
+    weight_norm: float = option(2.0, number(above=True), "Norm of a unit's weights, if not uniform.")
     min_field: int = option(10, whole(), "Pixels of the smallest receptive field.")
 
     @property
@@ -82,6 +77,15 @@ class NetworkSettings(Options):
         return replace(self, precision="double")
 
 
+@dataclass(frozen=True)
+class OutputSettings(Options):
+    """How output weights are found, and what LDA's scores are multiplied by before the softmax."""
+
+    ridge: Any = option(0.0, or_loo(number()), "Added to the Gram matrix's diagonal.")
+    temperature: Any = option(1.0, or_loo(number(above=True)), "What LDA's scores are multiplied by.")
+    output: str = option("lda", one_of(*OUTPUTS), "Also what the ridge is chosen for.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(Options):
     """Which data."""
@@ -89,38 +93,33 @@ class DataOptions(Options):
     dataset: Any = option(
         "mnist",
         source(),
-        "Data set of the catalogue (see elmlda data list), or your own: a .csv, .npz or .npy file, or "
-        "a folder of four IDX files.",
+        "Name (see elmlda data list), or your own .csv, .npz or folder of IDX files.",
     )
     label: str | None = option(
         None,
-        optional(text(or_number=True)),
-        "The column of a table that has the class, by name or number.",
+        column(),
+        "The column with the class, by name or number.",
     )
-    drop: tuple[str, ...] = option(
-        (), texts(), "Leave out this column of a table, by name or number; may be given several times."
-    )
+    drop: tuple[str, ...] = option((), columns(), "A column to leave out; may be given several times.")
     missing: str | None = option(
         None,
-        optional(one_of(*MISSING)),
-        "Missing values of a table: drop the samples, or take the column's mean.",
+        one_of(*MISSING),
+        "Drop samples with missing values, or take means.",
     )
-    seed: int = option(
-        0, whole(0, 2**63), "Root seed of all random numbers: the same seed gives the same networks."
-    )
+    seed: int = option(0, whole(0, 2**63), "Root seed of all random numbers.")
 
 
 # Networks for use, not for the paper
 
-DEFAULT_RIDGE = 1.0
-FEWEST_HIDDEN, USUAL_FANOUT = 500, 10
+FEWEST_HIDDEN, USUAL_FANOUT, USUAL_RANGE = 1000, 10, 1.4
+"""Chosen on half of the panel's data sets, see results/panel."""
 
 
 def usual_hidden(n_inputs: int) -> int:
-    """Hidden units of a network for use: 10 for each input, but no fewer than 500."""
+    """Hidden units of a network for use: 10 for each input, but no fewer than 1,000."""
     return max(FEWEST_HIDDEN, USUAL_FANOUT * n_inputs)
 
 
 def usual_weight_range(n_inputs: int, bias: bool) -> float:
     """Weight range of a network for use, for standardised inputs; without a bias the paper's."""
-    return 1 / math.sqrt(n_inputs) if bias else PAPER_RANGE
+    return USUAL_RANGE / math.sqrt(n_inputs) if bias else PAPER_RANGE

@@ -14,32 +14,23 @@ from threading import Thread
 from types import FrameType
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-PATIENCE, PATIENCE_WITH_WORKERS = 1.0, 10.0
+PATIENCE = 5.0
 """Seconds to end in order; worker processes that are not waited for leave warnings behind."""
 
-describe: Callable[[], str] = lambda: "Run the same command again."  # noqa: E731
+describe: Callable[[], str] = lambda: "run the same command again."  # noqa: E731
 """What is said after "Stopped: "; a command that has something to tell sets it."""
 _exit_code = 0
-_patience = PATIENCE
 
 
 def listen() -> None:
     """From now on a signal ends the process, unless it was ignored at the start (nohup)."""
     heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    if not heard:
-        return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     for number in heard:
         signal.signal(number, _interrupt)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     Thread(target=_wait, args=(reading,), daemon=True).start()
-
-
-def expect_workers(n_processes: int) -> None:
-    """Wait longer for an end in order: the main thread is not in BLAS, and has workers to end."""
-    global _patience
-    _patience = PATIENCE_WITH_WORKERS if n_processes > 1 else PATIENCE
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -52,7 +43,7 @@ def _wait(reading: int) -> None:
     global _exit_code
     _exit_code = 128 + os.read(reading, 1)[0]
     os.write(2, f"\nStopped: {describe()}\n".encode())
-    time.sleep(_patience)
+    time.sleep(PATIENCE)
     os._exit(_exit_code)
 
 

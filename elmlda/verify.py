@@ -10,7 +10,6 @@ the border of two classes to within float32's rounding.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -24,10 +23,10 @@ from scipy.special import expit
 
 from elmlda.datasets import Dataset, Split, load_dataset
 from elmlda.errors import ElmldaError
+from elmlda.runs.folder import read_manifest, read_rows
 
 Array: TypeAlias = NDArray[np.float64]
 
-SCHEMA = 4
 ROWS = 4000
 """Samples whose hidden outputs are held at a time."""
 SMALL = 1 << 24
@@ -80,18 +79,17 @@ def verify_run(
         If the run has settings that are not recomputed here, shaped input weights for one, or the data
         are not the run's.
     """
-    manifest, sweep = (_find(Path(folder), name) for name in ("manifest.json", "sweep.csv"))
-    settings = _read_settings(_read_json(manifest), folder)
+    settings, records = _read_settings(Path(folder)), read_rows(Path(folder) / "sweep.csv")
     label = settings.get("preparation", {}).get("label")
     data = data or load_dataset(settings["dataset"], label=label)
-    _require_same_data(settings, data)
-    records = _read_table(sweep)
-    if fanout_up_to is not None:
+    expected = settings.get("sha256", {})
+    if other := [name for name, digest in expected.items() if data.checksums.get(name) != digest]:
+        raise ElmldaError(f"{data.name} is not the run's data: other content in {', '.join(other)}.")
+    if fanout_up_to is not None and len(records):
         records = records[records["fanout"] <= fanout_up_to]
     if records.empty:
-        raise ElmldaError(
-            f"{folder}: no record to recompute in sweep.csv of fan-out up to {fanout_up_to}."
-        )
+        most = "" if fanout_up_to is None else f" of fan-out up to {fanout_up_to}"
+        raise ElmldaError(f"{folder}: no record{most} in sweep.csv to recompute.")
     rng = rng or np.random.default_rng(0)
     chosen = records.iloc[np.sort(rng.choice(len(records), min(n, len(records)), replace=False))]
     rows = [_verify(record, settings, data) for record in chosen.to_dict("records")]
@@ -99,70 +97,23 @@ def verify_run(
     return pd.DataFrame(rows).astype(dict.fromkeys(["fold", *counts], "Int64"))
 
 
-@dataclass(frozen=True)
-class Summary:
-    """How recomputed counts agree with recorded ones."""
-
-    n_records: int
-    n_counts: int
-    n_equal: int
-    n_off_by_one: int
-    worst: int
-    """The largest difference."""
-
-    def __str__(self) -> str:
-        return (
-            f"{self.n_records} records recomputed, {self.n_counts} counts: {self.n_equal} equal, "
-            f"{self.n_off_by_one} off by one, the worst off by {self.worst}."
-        )
-
-
-def summarise(records: pd.DataFrame) -> Summary:
-    """Compare the counts of `verify_run`."""
+def find_differences(records: pd.DataFrame) -> NDArray[np.int64]:
+    """How far each recomputed count of `verify_run` is from the recorded one."""
     pairs = [records[f"{method}_errors"] - records[f"{method}_recomputed"] for method in METHODS]
-    off = pd.concat(pairs).dropna().abs().to_numpy(np.int64)
-    n_equal, n_off_by_one = (int(np.count_nonzero(off == size)) for size in (0, 1))
-    return Summary(len(records), len(off), n_equal, n_off_by_one, int(off.max(initial=0)))
+    return pd.concat(pairs).dropna().abs().to_numpy(np.int64)
 
 
-def _find(folder: Path, name: str) -> Path:
-    if not (folder / name).is_file():
-        raise ElmldaError(f"{folder}: no {name} in it: expected the folder of a sweep.")
-    return folder / name
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
-        raise ElmldaError(f"{path}: not a manifest that elmlda wrote ({error}).") from error
-
-
-def _read_table(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_csv(path)
-    except ValueError as error:
-        raise ElmldaError(f"{path}: not a table that elmlda wrote ({error}).") from error
-
-
-def _read_settings(manifest: Mapping[str, Any], folder: str | Path) -> dict[str, Any]:
-    """The run's settings, with `folds` and `validation` of its sweep, without what is the default."""
-    if manifest.get("schema") != SCHEMA:
-        raise ElmldaError(
-            f"{folder}: schema {manifest.get('schema')} in manifest.json, expected {SCHEMA}."
-        )
-    run = dict(manifest["run"])
+def _read_settings(folder: Path) -> dict[str, Any]:
+    """The run's settings that are not the default, with `folds` and `validation` of its sweep."""
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise ElmldaError(f"{folder}: no manifest.json in it: expected the folder of a sweep.")
+    run = manifest["run"]
     if (scheme := run.get("input_weights", "uniform")) != "uniform":
         raise ElmldaError(f"{folder} has {scheme} input weights: only uniform ones are recomputed.")
     if unknown := sorted(set(run) - KNOWN):
         raise ElmldaError(f"{folder} has settings that are not recomputed: {', '.join(unknown)}.")
-    return {**manifest.get("experiments", {}).get("sweep", {}), **run}
-
-
-def _require_same_data(settings: Mapping[str, Any], data: Dataset) -> None:
-    expected = settings.get("sha256", {})
-    if other := [name for name, digest in expected.items() if data.checksums.get(name) != digest]:
-        raise ElmldaError(f"{data.name} is not the run's data: other content in {', '.join(other)}.")
+    return {**manifest["experiments"].get("sweep", {}), **run}
 
 
 def _verify(record: Mapping[Any, Any], settings: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
@@ -174,11 +125,10 @@ def _verify(record: Mapping[Any, Any], settings: Mapping[str, Any], data: Datase
             f"{data.name}: {len(data.test.labels):,} test samples, the record of repeat "
             f"{record['repeat']} has {record['n_test']:,}."
         )
-    network = _draw_network(record, settings, data)
+    network, row = _draw_network(record, settings, data), {name: record[name] for name in PLACE}
     found = dict(zip(METHODS, count_pi_errors(network, data), strict=False))
     if not pd.isna(record["lda_errors"]):  # otherwise it had no solution
         found["lda"] = count_lda_errors(network, data, settings.get("priors", "uniform"))
-    row = {name: record[name] for name in PLACE}
     for method in METHODS:
         recorded = record[f"{method}_errors"]
         row[f"{method}_errors"] = recorded
@@ -209,32 +159,27 @@ class Network:
 
 def count_pi_errors(network: Network, data: Dataset) -> tuple[int, int]:
     """Test errors of PI-ELM, Eq. (5): without a constant hidden unit, and with one."""
-    n_hidden, n_classes, train = len(network.input_weights), data.n_classes, data.train
-    targets = np.eye(n_classes)
-    if not network.ridge and len(train.labels) * n_hidden <= SMALL:
-        # W = T A⁺
+    n_hidden, train, targets = len(network.input_weights), data.train, np.eye(data.n_classes)
+    is_small = not network.ridge and len(train.labels) * n_hidden <= SMALL
+    if is_small:  # W = T A⁺
         left = np.vstack([_add_ones(hidden) for hidden, _ in network.hidden(train)])
         right = targets[train.labels]
-
-        def solve(n: int) -> Array:
-            return np.asarray(np.linalg.lstsq(left[:, :n], right, rcond=None)[0], np.float64)
-    else:
-        # W = T Aᵀ (A Aᵀ + ridge)⁻¹, the constant unit without ridge
-        gram, sums = np.zeros((n_hidden + 1, n_hidden + 1)), np.zeros((n_hidden + 1, n_classes))
+    else:  # W = T Aᵀ (A Aᵀ + ridge)⁻¹, the constant unit without ridge
+        left, right = np.zeros((n_hidden + 1, n_hidden + 1)), np.zeros((n_hidden + 1, data.n_classes))
         for hidden, labels in network.hidden(train):
             units = _add_ones(hidden)
-            gram += units.T @ units
-            sums += units.T @ targets[labels]
-        gram.flat[: -n_hidden - 2 : n_hidden + 2] += network.ridge
+            left += units.T @ units
+            right += units.T @ targets[labels]
+        left.flat[: -n_hidden - 2 : n_hidden + 2] += network.ridge
 
-        def solve(n: int) -> Array:
-            return np.asarray(np.linalg.solve(gram[:n, :n], sums[:n]), np.float64)
+    def count(n: int) -> int:
+        if is_small:
+            weights = np.linalg.lstsq(left[:, :n], right, rcond=None)[0]
+        else:
+            weights = np.linalg.solve(left[:n, :n], right[:n])
+        return _count_errors(network, data, lambda hidden: _add_ones(hidden)[:, :n] @ weights)
 
-    pi, with_constant = solve(n_hidden), solve(n_hidden + 1)
-    return (
-        _count_errors(network, data, lambda hidden: hidden @ pi),
-        _count_errors(network, data, lambda hidden: _add_ones(hidden) @ with_constant),
-    )
+    return count(n_hidden), count(n_hidden + 1)
 
 
 def count_lda_errors(network: Network, data: Dataset, priors: Any) -> int:
@@ -253,7 +198,9 @@ def count_lda_errors(network: Network, data: Dataset, priors: Any) -> int:
     covariance.flat[:: n_hidden + 1] += network.ridge
     covariance /= counts.sum()
     directions = np.linalg.solve(covariance, means.T)  # Σ⁻¹μ
-    constants = np.log(_find_priors(priors, counts)) - np.einsum("nm,mn->n", means, directions) / 2
+    named = {"uniform": np.ones(len(counts)), "frequencies": counts}
+    weights = np.asarray(named[priors] if isinstance(priors, str) else priors, np.float64)
+    constants = np.log(weights / weights.sum()) - np.einsum("nm,mn->n", means, directions) / 2
     return _count_errors(network, data, lambda hidden: hidden @ directions + constants)
 
 
@@ -288,18 +235,10 @@ def _generator(settings: Mapping[str, Any], key: tuple[int, ...]) -> np.random.G
     return np.random.default_rng(np.random.SeedSequence(settings.get("seed", 0), spawn_key=key))
 
 
-def _find_priors(priors: Any, counts: NDArray[np.int64]) -> Array:
-    named = {"uniform": np.ones(len(counts)), "frequencies": counts}
-    values = np.asarray(named[priors] if isinstance(priors, str) else priors, np.float64)
-    return np.asarray(values / values.sum())
-
-
 def _divide(record: Mapping[str, Any], settings: Mapping[str, Any], data: Dataset) -> Dataset:
     """The data with the training and the test part that the record's network had."""
-    if data.test is None and pd.isna(record["fold"]):
-        data = data.split()
-    elif data.test is None:
-        rng = _generator(settings, (record["repeat"], 0))
-        folds = data.folds(settings["folds"], rng)
-        data = next(islice(folds, int(record["fold"]), None))
+    if not pd.isna(record["fold"]):
+        folds = data.folds(settings["folds"], _generator(settings, (record["repeat"], 0)))
+        return next(islice(folds, int(record["fold"]), None))
+    data = data.split()
     return data.hold_out(settings["validation"]) if "validation" in settings else data

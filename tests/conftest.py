@@ -1,6 +1,5 @@
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,16 +26,6 @@ def _nothing_fetched(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELMLDA_DATA", str(tmp_path_factory.mktemp("fetched")))
         yield
-
-
-@pytest.fixture
-def without_proc(monkeypatch):
-    """As where the system has no /proc: none of its files can be read."""
-
-    def missing(*args, **kwargs):
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "read_text", missing)
 
 
 @pytest.fixture(scope="session")

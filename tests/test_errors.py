@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import elmlda
 from elmlda.core.solve import LostPrecisionError, SingularCovarianceError
-from elmlda.errors import ElmldaError, ElmldaValueError
+from elmlda.errors import ElmldaError, ElmldaValueError, printable
 from elmlda.options import OptionError
 
 KINDS = (ElmldaError, ElmldaValueError, LostPrecisionError, SingularCovarianceError, OptionError)
@@ -33,7 +35,6 @@ LIBRARY = [path for path in FILES if "cli" not in path.relative_to(ROOT).parts]
         ({"out": Path("results/mine")}, "--out results/mine", "folder='results/mine'"),
         ({"out": "my run"}, "--out 'my run'", "folder='my run'"),
         ({"fanout": 3}, "--fanout 3", "fanout=3"),
-        ({"from_": "data"}, "--from data", "source='data'"),
     ],
 )  # fmt: skip
 def test_a_setting_is_an_option_or_an_argument(settings, option, argument):
@@ -72,6 +73,40 @@ def test_an_error_comes_back_from_a_worker_as_it_was(kind):
 @pytest.mark.parametrize("kind", [ElmldaValueError, LostPrecisionError, SingularCovarianceError])
 def test_what_no_network_can_be_made_with_is_a_value_error(kind):
     assert issubclass(kind, ValueError)
+
+
+# Words of messages
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain words", "plain words"),
+        ("Größe π ± 数", "Größe π ± 数"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("two\nlines\tand\0", r"two\nlines\tand\x00"),
+        ("not UTF-8: \udce9", r"not UTF-8: \udce9"),
+        ("right\u202eto left", r"right\u202eto left"),
+        ("\x9b31m", r"\x9b31m"),
+        (3, "3"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_escaped(text, shown):
+    assert printable(text) == shown
+
+
+def test_long_text_is_shortened_in_the_middle():
+    assert printable("abcdefghij", 5) == "ab…ij"
+    assert printable("abcdefghij", 10) == "abcdefghij"
+    assert printable("abc", 1) == "…"
+
+
+@given(st.lists(st.integers(0, 0x10FFFF).map(chr)).map("".join), st.integers(1, 30))
+def test_any_text_becomes_printable_utf8_within_the_limit(text, limit):
+    shown = printable(text, limit)
+    assert shown.isprintable()
+    assert len(shown) <= limit
+    shown.encode()
 
 
 # The sources

@@ -9,7 +9,7 @@ import pytest
 import elmlda
 
 ROOT = Path(elmlda.__file__).parent
-LIGHT = {"errors", "files", "machine", "options", "paper", "settings", "stop", "text", "version"}
+LIGHT = {"errors", "files", "machine", "options", "paper", "settings", "stop", "__version__"}
 ORDER = (
     "core",
     "datasets",
@@ -74,6 +74,12 @@ def test_only_the_command_line_knows_click(path):
 def test_the_mathematics_needs_numpy_and_scipy_alone(path):
     foreign = {name.split(".")[0] for name in imported(path.read_text("utf-8"))} - {"elmlda"}
     assert foreign <= ALLOWED_IN_CORE | sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_module_is_one_that_windows_lacks(path):
+    found = {name.split(".")[0] for name in imported(path.read_text("utf-8"))}
+    assert found & {"fcntl", "grp", "pwd", "resource", "termios"} == set()
 
 
 def test_modules_import_each_other_in_no_circle():

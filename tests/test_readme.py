@@ -14,6 +14,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
     "README.md",
     "CHANGELOG.md",
+    ".github/CONTRIBUTING.md",
     "tests/README.md",
     *(f"elmlda/{name}/README.md" for name in ("datasets", "estimators", "experiments", "runs")),
 ]

@@ -7,14 +7,11 @@ from typing import Any
 
 import click
 
+from elmlda import __version__
 from elmlda.cli.data import data
-from elmlda.cli.predict import predict
-from elmlda.cli.report import report
-from elmlda.cli.runs import compare, ensemble, sweep, timing
+from elmlda.cli.models import predict, train
+from elmlda.cli.runs import compare, ensemble, report, sweep, timing, verify
 from elmlda.cli.terminal import in_one_line, prepare_streams, say
-from elmlda.cli.train import train
-from elmlda.cli.verify import verify
-from elmlda.version import __version__
 
 BUG = "This is a bug in elmlda: please report it with the command and all of the lines above."
 GROUPS = {
@@ -46,7 +43,7 @@ def cli() -> None:
     """Extreme learning machines with output weights by linear discriminant analysis.
 
     Reproduces de Chazal, Tapson and van Schaik's paper on MNIST, which is part of the package.
-    Start with: elmlda sweep --fanout 1-3 --repeats 5
+    Start with: elmlda sweep --fanout 1-3 --repeats 3
     """
 
 

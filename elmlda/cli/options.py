@@ -1,9 +1,14 @@
-"""Options of commands: names are listed here, defaults, constraints and help are the fields'."""
+"""Options of commands: names are listed here, defaults, constraints and help are the fields'.
+
+A config file's values go before these defaults, and the command line's before both.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Collection
+from copy import copy
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -11,99 +16,174 @@ from typing import Any, TypeAlias, TypeVar
 import click
 from click.core import ParameterSource
 
-from elmlda.cli.config import read_config
+from elmlda.errors import ElmldaError
 from elmlda.experiments.pool import Machine
-from elmlda.options import Constraint, Options, spell_ranges
-from elmlda.text import without_folders
+from elmlda.options import Constraint, OptionError, Options, flag, text, without_folders
 
 Function: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Function], Function]
 Built = TypeVar("Built", bound=Options)
 
-DATA = "dataset label drop missing"
-NETWORK = "activation bias weight_range priors precision input_weights weight_norm seed"
+DATA = "dataset label drop missing seed"
+NETWORK = "activation bias weight_range priors precision input_weights weight_norm"
 """Options of networks that the command line and config files have; Python has all."""
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
+PACKAGE = Path(__file__).parents[1]
+FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.parent / "configs"
+"""Where elmlda's own config files are: in an installed package, or in a clone."""
+NOT_IN_FILES = {"config", "help_all", "dry_run"}
 
 
 class FieldOption(click.Option):
     """An option that is a field of a dataclass, whose constraint checks it."""
 
-    constraint: Constraint
-    group = "Options"
+    def __init__(self, *names: Any, constraint: Constraint, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.constraint = constraint
 
 
 class Command(click.Command):
-    """A command whose help has its options in groups."""
+    """A command whose help has rarely needed options, which are hidden ones, by their names only."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            if row := param.get_help_record(ctx):
-                groups.setdefault(getattr(param, "group", "Options"), []).append(row)
-        for heading, rows in groups.items():
-            with formatter.section(heading):
-                formatter.write_dl(rows, col_max=24)
+        rows = [param.get_help_record(ctx) for param in self.get_params(ctx)]
+        with formatter.section("Options"):
+            formatter.write_dl([row for row in rows if row], col_max=24)
+        rare = [max(param.opts, key=len) for param in self.params if getattr(param, "hidden", False)]
+        if rare:
+            with formatter.section("Rarely needed (--help-all explains them)"):
+                lines = textwrap.wrap(", ".join(rare), formatter.width - 2, break_on_hyphens=False)
+                formatter.write("".join(f"  {line}\n" for line in lines))
 
 
-def options_of(kind: type[Options], names: str, group: str = "Options") -> Decorator:
+def options_of(kind: type[Options], names: str, hidden: bool = False) -> Decorator:
     """Options for these fields of a dataclass, in this order."""
     known = {each.name: each for each in fields(kind)}
 
     def decorate(command: Function) -> Function:
         for name in reversed(names.split()):
-            command = _make_option(name, known[name].default, known[name].metadata, group)(command)
+            command = _make_option(name, known[name].default, known[name].metadata, hidden)(command)
         return command
 
     return decorate
 
 
-def _make_option(name: str, default: Any, about: Any, group: str) -> Decorator:
+def _make_option(name: str, default: Any, about: Any, hidden: bool) -> Decorator:
     constraint: Constraint = about["constraint"]
-    word = name.replace("_", "-")
-    more: dict[str, Any] = {}
-    help, shown = about["help"], _spell(default)
-    if constraint.is_flag:
-        flags, more = [f"--{word}/--no-{word}", name], {"default": default}
-    else:
-        flags = [f"--{word}", name]
-        more = {"metavar": constraint.metavar.upper(), "type": str, "multiple": constraint.is_repeated}
-        if constraint.choices:
-            more |= {"type": click.Choice(constraint.choices), "metavar": None}
-        if shown and "[default" not in help:
-            help += f"  [default: {shown}]"
+    settings: dict[str, Any] = {"cls": FieldOption, "constraint": constraint, "hidden": hidden}
+    word, help = name.replace("_", "-"), about["help"]
+    if not constraint.metavar:
+        return click.option(f"--{word}/--no-{word}", name, default=default, help=help, **settings)
+    shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+    if shown not in (None, ""):
+        help += f"  [default: {shown:g}]" if isinstance(shown, float) else f"  [default: {shown}]"
+    settings |= {"metavar": constraint.metavar, "multiple": constraint.is_repeated, "type": str}
+    return click.option(f"--{word}", name, help=help, **settings)
+
+
+def rare_options(kind: type[Options], names: str = "") -> Decorator:
+    """Options that the help explains only if it is asked for."""
+
+    def show_all(ctx: click.Context, _param: click.Parameter, is_given: bool) -> None:
+        if is_given:
+            command = copy(ctx.command)
+            command.params = [copy(param) for param in command.params]
+            for param in command.params:
+                vars(param)["hidden"] = False
+            click.echo(command.get_help(ctx))
+            ctx.exit()
 
     def decorate(command: Function) -> Function:
-        made = click.option(*flags, help=help, cls=FieldOption, **more)(command)
-        params = made.__click_params__  # type: ignore[attr-defined]
-        params[-1].constraint, params[-1].group = constraint, group
-        return made
+        flag = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": show_all}
+        words = "Explain the rarely needed options too."
+        return click.option("--help-all", help=words, **flag)(  # type: ignore[arg-type]
+            options_of(kind, f"{names} {NETWORK}", hidden=True)(command)
+        )
 
     return decorate
 
 
-def _spell(value: Any) -> str:
-    """A value as the command line has it."""
-    if isinstance(value, tuple):
-        is_whole = bool(value) and all(isinstance(each, int) for each in value)
-        return spell_ranges(value) if is_whole else ",".join(map(_spell, value))
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def build(kind: type[Built], given: dict[str, Any]) -> Built:
     """Make an experiment, or another dataclass of options, from what was given."""
-    ctx, names = click.get_current_context(), {each.name for each in fields(kind)}
-    chosen = {
-        name: given[name]
-        for name in names & given.keys()
-        if ctx.get_parameter_source(name) in GIVEN and given[name] is not None
-    }
-    if {"fanout", "hidden"} <= chosen.keys():  # the command line's goes before the config file's
-        sources = {name: ctx.get_parameter_source(name) for name in ("fanout", "hidden")}
-        for name, source in sources.items():
-            if source == ParameterSource.DEFAULT_MAP and set(sources.values()) == set(GIVEN):
-                del chosen[name]
+    ctx = click.get_current_context()
+    sources = {each.name: ctx.get_parameter_source(each.name) for each in fields(kind)}
+    chosen = {name: given[name] for name in sources.keys() & given if sources[name] in GIVEN}
+    for name, other in (("fanout", "hidden"), ("hidden", "fanout")):
+        if [sources.get(name), sources.get(other)] == list(GIVEN):
+            del chosen[other]  # the command line's size goes before the config file's
     return kind(**chosen)
+
+
+# Config files
+
+
+def read_config(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
+    """Make a TOML file's values the command's defaults: flags override the file.
+
+    Keys at the top of the file count for every command that has the option, those in a command's
+    own section, such as [sweep], for that command.
+    """
+    if given is None:
+        return
+    group = ctx.find_root().command
+    assert isinstance(group, click.Group)
+    commands = {
+        name: {str(param.name): param for param in command.params if param.name not in NOT_IN_FILES}
+        for name, command in group.commands.items()
+        if any(param.name == "config" for param in command.params)
+    }
+    path = _find(given)
+    top = _load(path)
+    sections = {key: top.pop(key) for key, value in list(top.items()) if isinstance(value, dict)}
+    _refuse_unknown(path, "", sections, commands)
+    _refuse_unknown(path, "", top, {name for options in commands.values() for name in options})
+    for name, section in sections.items():
+        _refuse_unknown(path, f" in [{name}]", section, commands[name])
+    command = str(ctx.info_name)
+    own, values = commands[command], top | sections.get(command, {})
+    ctx.default_map = {key: _read(path, own[key], each) for key, each in values.items() if key in own}
+
+
+def _find(given: str) -> Path:
+    named = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+    path = named.get(given, Path(given).expanduser())
+    if not path.exists():
+        raise ElmldaError(f"{given}: no such file. elmlda's own are {', '.join(named)}.")
+    return path
+
+
+def _load(path: Path) -> dict[str, Any]:
+    import tomllib  # not at the top: no command's help needs it
+
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
+
+
+def _read(path: Path, param: Any, value: Any) -> Any:
+    """The value as the command line would have it, or an error that names the file."""
+    constraint = getattr(param, "constraint", None) or (flag() if param.is_flag else text())
+    try:
+        constraint.check(param.name, value)
+    except OptionError as error:
+        raise ElmldaError(f"{path}: {error}") from error
+    if param.multiple:
+        return list(map(str, value)) if isinstance(value, list) else [str(value)]
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return value if isinstance(value, bool) else str(value)
+
+
+def _refuse_unknown(path: Path, where: str, found: Collection[str], known: Collection[str]) -> None:
+    from difflib import get_close_matches
+
+    for key in sorted(set(found) - set(known)):
+        close = get_close_matches(key, sorted(known), n=1)
+        hint = f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(sorted(known))}."
+        raise ElmldaError(f"{path}: unknown key '{key}'{where}. {hint}")
 
 
 config_option = click.option(
@@ -112,7 +192,7 @@ config_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=read_config,
-    help="Defaults for all options, in a TOML file or one of elmlda's own. Flags override it.",
+    help="Defaults of options: a TOML file, or elmlda's own.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
@@ -124,15 +204,13 @@ def out_option(help: str, metavar: str = "DIR") -> Decorator:
 
 def run_options(help: str = "The run's folder; a run that is there goes on.") -> Decorator:
     """How a run is made, and where."""
-    out = out_option(f"{help}  [default: results/...]")
-    dry_run = click.option(
-        "--dry-run", is_flag=True, help="Say what would be done and what it takes, and stop."
-    )
+    dry_run = click.option("--dry-run", is_flag=True, help="Say what the command would do and take.")
 
     def decorate(command: Function) -> Function:
-        for each in (quiet_option, dry_run, config_option, out):
+        command = options_of(Machine, "jobs threads cluster")(command)
+        for each in (quiet_option, dry_run, config_option, out_option(help)):
             command = each(command)
-        return options_of(Machine, "jobs threads cluster", "Machine")(command)
+        return command
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""What commands print: escaped, and expected failures in one line without a traceback."""
+"""What commands print: escaped, tables within 80 columns, failures in one line without a traceback."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaError, printable
 from elmlda.options import OptionError
-from elmlda.text import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from elmlda.reports.load import Run
 
 LONGEST_MESSAGE = 2000
 NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+NOTE = "± is half the width of the 95 % confidence interval of the mean."
 
 
 def say(text: object, *, err: bool = False) -> None:
     """Print lines; control characters in them, from a file's name or a class's label, are escaped."""
-    click.echo(_escape(str(text)), err=err)
-
-
-def _escape(text: str) -> str:
-    return "\n".join(map(printable, text.split("\n")))
+    click.echo("\n".join(map(printable, str(text).split("\n"))), err=err)
 
 
 def prepare_streams() -> None:
@@ -37,20 +40,9 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=errors)
 
 
-class OneLineError(click.ClickException):
-    """An expected failure."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code  # type: ignore[misc]
-
-    def show(self, file: Any = None) -> None:  # noqa: ARG002
-        say(f"Error: {self.message}", err=True)
-
-
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """Turn the library's errors and the system's refusals into a line on stderr."""
+    """Turn warnings, the library's errors and the system's refusals into lines on stderr."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
@@ -59,23 +51,19 @@ def in_one_line() -> Iterator[None]:
     except (ElmldaError, MemoryError, UnicodeError, OSError, EOFError) as error:
         if isinstance(error, BrokenPipeError) and not error.filename:
             raise  # click ends quietly, as `| head` expects
-        exit_code = 2 if isinstance(error, OptionError) else 1
-        raise OneLineError(shorten(_explain(error)), exit_code) from error
+        say(f"Error: {shorten(_explain(error))}", err=True)
+        raise click.exceptions.Exit(2 if isinstance(error, OptionError) else 1) from error
 
 
 def _explain(error: Exception) -> str:
     if isinstance(error, ElmldaError):
         return error.for_command_line()
     if isinstance(error, MemoryError):
-        return (
-            f"the memory is not enough: {str(error).rstrip('.') or 'none is left'}. Use fewer hidden "
-            "units or fewer --jobs; what was recorded is safe."
-        )
-    if isinstance(error, UnicodeError):
-        return f"text that cannot be written or read: {error}."
-    if isinstance(error, EOFError):  # click would take it for Ctrl-D
-        return f"a file ends too early: {error}."
-    assert isinstance(error, OSError)
+        reason = str(error).rstrip(".") or "none is left"
+        advice = "Use fewer hidden units or fewer --jobs; what was recorded is safe."
+        return f"the memory is not enough: {reason}. {advice}"
+    if not isinstance(error, OSError):  # click would take an EOFError for Ctrl-D
+        return f"text or a file that cannot be read or written: {error}."
     if error.errno in NO_ROOM and not error.filename:
         # Files have names: this was output. Python would try to write the rest of it on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -91,3 +79,71 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 def shorten(message: str) -> str:
     """In one line."""
     return printable(" ".join(message.split()), LONGEST_MESSAGE)
+
+
+# Tables: the report's numbers
+
+
+def show_rows(name: str, folder: Path, rows: pd.DataFrame) -> str:
+    """The table of some rows of an experiment in a run's folder."""
+    import pandas as pd
+
+    from elmlda.reports.load import KEYS, read_run
+
+    run = read_run(folder)
+    asked = getattr(run, name).merge(rows[KEYS[name]])
+    show = {"sweep": _show_sweep, "ensemble": _show_ensembles, "timing": _show_times}[name]
+    table = pd.DataFrame(show(replace(run, **{name: asked})))
+    # Not every run has several ridges, or data that the paper has numbers of.
+    is_needed = {name: any(table[name] != "") for name in table}
+    is_needed["ridge"] = "ridge" in table and table["ridge"].nunique() > 1
+    shown = table[[name for name in table if is_needed[name]]].to_string(index=False)
+    return f"{shown}\n{NOTE}" if "±" in shown else shown
+
+
+def _show_sweep(run: Run) -> Iterator[dict[str, Any]]:
+    from elmlda.reports.tables import table1
+
+    for row in table1(run).to_dict("records"):
+        line = {"fan-out": f"{row['fanout']:g}", "hidden": f"{row['n_hidden']:,}"}
+        line |= {"ridge": row["ridge"], "networks": f"{row['repeats']:,}"}
+        for method in ("pi", "lda"):
+            rate = _rate(row[f"{method}_error_percent"], row[f"{method}_interval"])
+            line[f"{method.upper()}-ELM, %"] = rate or "no solution"
+            line[f"{method.upper()} paper"] = _rate(row[f"paper_{method}_error_percent"])
+        yield line | {"LDA better by": _percent(row["improvement_percent"])}
+
+
+def _show_ensembles(run: Run) -> Iterator[dict[str, Any]]:
+    from elmlda import paper
+    from elmlda.reports.stats import NAN, estimate_mean
+    from elmlda.reports.tables import is_papers_ensemble
+
+    printed: dict[Any, float] = paper.ENSEMBLE_ERROR_PERCENT if is_papers_ensemble(run) else {}
+    for size, rows in run.ensemble.groupby("size"):
+        mean = estimate_mean((100 * rows["errors"] / rows["n_test"]).to_numpy(float))
+        line = {"networks": size, "ensembles": len(rows)}
+        line |= {"errors, %": _rate(mean.value, mean.half()), "paper": _rate(printed.get(size, NAN))}
+        yield line | {"log-loss": f"{rows['log_loss'].mean():.4f}"}
+
+
+def _show_times(run: Run) -> Iterator[dict[str, Any]]:
+    from elmlda.reports.tables import table2
+
+    for row in table2(run.timing, beside_paper=False).to_dict("records"):
+        line = {"fan-out": f"{row['fanout']:g}", "hidden": f"{row['n_hidden']:,}"}
+        line |= {"pairs": row["pairs"]}
+        line |= {
+            f"{method}, s": _rate(row[f"{method}_cpu_seconds"]) for method in ("pi", "lda", "both")
+        }
+        yield line | {"LDA takes more by": _percent(row["overhead_percent"])}
+
+
+def _rate(value: float, half: float = float("nan")) -> str:
+    """As in 7.21 ± 0.02; without an interval, 7.21; without a value, nothing."""
+    interval = "" if half != half else f" ± {half:.2f}"
+    return "" if value != value else f"{value:.2f}{interval}"
+
+
+def _percent(value: float) -> str:
+    return "" if value != value else f"{value:.1f} %"

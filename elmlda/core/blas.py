@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
-from elmlda.core.arrays import FloatArray
+from elmlda.core import FloatArray
 
 CHOLESKY_BLOCK = 1024
 

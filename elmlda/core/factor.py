@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from elmlda.core.arrays import FloatArray
+from elmlda.core import FloatArray
 from elmlda.core.blas import cholesky, solve_lower
 
 COLUMNS_PER_COPY = 256
@@ -65,8 +65,3 @@ def rounding_tolerance(size: int, dtype: np.dtype[Any]) -> float:
     # A float32 matrix is doubted early, since it can be had in float64 instead.
     multiple = 100 if dtype == np.float32 else max(size, 100)
     return float(multiple * np.finfo(dtype).eps)
-
-
-def smallest_sure_ridge(n_samples: int) -> float:
-    """Above it float32 is enough for units whose outputs are in ±1: no eigenvalue is rounding error."""
-    return rounding_tolerance(1, np.dtype(np.float32)) * n_samples

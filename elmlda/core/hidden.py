@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from elmlda.core.arrays import FloatArray, RealArray
+from elmlda.core import FloatArray, RealArray
 from elmlda.core.blas import multiply
 
 ELEMENTS_PER_TASK = 1 << 20

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core import FloatArray, IntArray, Rows
 from elmlda.errors import ElmldaValueError
 from elmlda.settings import NetworkSettings
 

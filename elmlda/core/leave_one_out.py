@@ -27,8 +27,8 @@ and with fewer samples than units AAᵀ = U diag(g) Uᵀ (rows of A and T times 
     T - Y = U λ/(g + λ) UᵀT,    1 - w aᵀG⁻¹a = Σ uᵢ² λ/(gᵢ + λ),    B = Tᵀ(T - Y)
 
 All of it needs sums over all samples, but hidden outputs only of those that are left out in turn: of a
-large data set a few thousand, drawn at random. Arrays of n_rows × n_classes are Fortran-ordered: sums
-over the classes, of which there are few, are ten times as fast so.
+large data set a few thousand, drawn at random (`RowSample`). Arrays of n_rows × n_classes are
+Fortran-ordered: sums over the classes, of which there are few, are ten times as fast so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.core.blas import multiply, solve_lower
 from elmlda.core.factor import copy_in_double, factorise, rounding_tolerance
 from elmlda.core.solve import LostPrecisionError, PiOutputs, require_finite_gram
@@ -56,8 +56,6 @@ SLACK = 1.001
 """Losses that differ by no more than this factor are equal; of equals the largest ridge is chosen."""
 DOUBT = 0.1
 """How many samples count as of unknown class, chosen on half of the panel's sets (`scripts/panel`)."""
-FEWEST_ROWS, MOST_OUTPUTS = 2000, 1 << 21
-"""Samples that are left out: as many as have that many hidden outputs together, but at least these."""
 MOST_DECOMPOSED = 2000
 """Rows of the largest matrix whose eigenvalues are computed; beyond, each ridge has a factorisation."""
 ROWS_PER_SOLVE = 500
@@ -85,14 +83,6 @@ class Tempered(NamedTuple):
     log_loss: float
 
 
-class RidgeChoice(NamedTuple):
-    """The ridge and temperature of the least leave-one-out log-loss, and that loss."""
-
-    ridge: float
-    temperature: float
-    log_loss: float
-
-
 NONE = Tempered(np.nan, np.inf)
 
 
@@ -100,20 +90,18 @@ NONE = Tempered(np.nan, np.inf)
 class LeaveOneOut:
     """Samples that are left out one at a time, and the classes of all samples."""
 
-    class_counts: IntArray | FloatArray
-    """Of all training samples, sums of weights where they have them; none is 0."""
+    hidden: FloatArray
+    """Hidden outputs of the samples that are left out, n_rows × n_hidden."""
     labels: IntArray
-    """Class indices of the samples that are left out, n_rows."""
+    """Their class indices, n_rows."""
+    weights: FloatArray
+    """Their weights, n_rows."""
+    class_counts: IntArray | FloatArray
+    """Training samples of each class, or sums of their weights; none is 0."""
     priors: FloatArray | None = None
     """n_classes; None: the frequencies among the samples that remain."""
-    weights: FloatArray | None = None
-    """n_rows; None: each is 1."""
     class_weights: FloatArray | None = None
     """n_classes: what one sample weighs, where weight is not repetition; None: 1."""
-
-    @cached_property
-    def row_weights(self) -> FloatArray:
-        return np.ones(len(self.labels)) if self.weights is None else np.float64(1) * self.weights
 
     @cached_property
     def targets(self) -> FloatArray:
@@ -123,7 +111,7 @@ class LeaveOneOut:
     def portions(self) -> FloatArray:
         """δ, n_rows × 1."""
         whole = 1.0 if self.class_weights is None else self.class_weights[self.labels]
-        return np.minimum(self.row_weights, whole)[:, None]
+        return np.minimum(self.weights, whole)[:, None]
 
     @cached_property
     def has_fellows(self) -> NDArray[np.bool_]:
@@ -160,7 +148,7 @@ class LeaveOneOut:
         if not self._remainders(residuals).min() > residuals.rounding:
             return np.inf
         errors = self.targets - self.pi_scores(residuals)
-        return float(np.average(np.square(errors).sum(axis=1), weights=self.row_weights))
+        return float(np.average(np.square(errors).sum(axis=1), weights=self.weights))
 
     def fit_temperature(self, residuals: Residuals) -> Tempered:
         """The best temperature for the samples, but those that are their class's only one.
@@ -177,11 +165,11 @@ class LeaveOneOut:
             scores = np.asfortranarray(scores[kept])
         if not np.isfinite(scores).all():
             return NONE
-        return fit_temperature(scores, self.labels[kept], self.row_weights[kept])
+        return fit_temperature(scores, self.labels[kept], self.weights[kept])
 
     def _remainders(self, residuals: Residuals) -> FloatArray:
         """1 - h, n_rows × 1."""
-        share = self.portions[:, 0] / self.row_weights
+        share = self.portions[:, 0] / self.weights
         return np.asarray(1 - share + share * residuals.complements)[:, None]
 
 
@@ -226,16 +214,6 @@ def fit_temperature(
     return Tempered(tau / spread, loss)
 
 
-def count_rows(n_samples: int, n_hidden: int) -> int:
-    """How many samples are left out: all, or as many as choose well enough."""
-    return min(n_samples, max(FEWEST_ROWS, MOST_OUTPUTS // n_hidden))
-
-
-def draw_rows(rng: np.random.Generator, n_samples: int, n_hidden: int) -> IntArray:
-    """Which training samples to leave out, ascending: all of them if they are few."""
-    return np.sort(rng.choice(n_samples, count_rows(n_samples, n_hidden), replace=False))
-
-
 def leverages(factor: FloatArray, hidden: FloatArray, sizes: Sequence[int]) -> FloatArray:
     """aᵀG⁻¹a of hidden outputs (n_rows × n_hidden) at every nested size: n_rows × n_sizes.
 
@@ -252,57 +230,57 @@ def leverages(factor: FloatArray, hidden: FloatArray, sizes: Sequence[int]) -> F
     return found
 
 
-def fit_temperatures(
-    pi: PiOutputs, hidden: FloatArray, hidden_leverages: FloatArray, left_out: LeaveOneOut
-) -> list[Tempered]:
+def fit_temperatures(pi: PiOutputs, row_leverages: FloatArray, left_out: LeaveOneOut) -> list[Tempered]:
     """The temperature at each of PI's sizes; none at sizes that are singular.
 
-    Parameters
-    ----------
-    hidden : hidden outputs of the samples that are left out, n_rows × n_hidden
-    hidden_leverages : theirs, n_rows × n_sizes, or fewer where the larger sizes are singular
+    The leverages are n_rows × n_sizes, or fewer where the larger sizes are singular.
     """
-    scores, rounding = pi.scores(hidden), rounding_tolerance(1, hidden.dtype)
+    scores, rounding = pi.scores(left_out.hidden), rounding_tolerance(1, left_out.hidden.dtype)
     counts, found = np.diag(pi.class_counts.astype(np.float64)), []
-    for i, column in enumerate(hidden_leverages.T):
+    for i, column in enumerate(row_leverages.T):
         rows = np.asfortranarray(left_out.targets - scores[:, i])
-        complements = 1 - left_out.row_weights * column
+        complements = 1 - left_out.weights * column
         residuals = Residuals(rows, complements, counts - pi.explained[i], rounding)
         found.append(left_out.fit_temperature(residuals))
     return found + [NONE] * (len(pi.sizes) - len(found))
 
 
 def choose_ridge(
-    statistics: Statistics, hidden: FloatArray, left_out: LeaveOneOut, output: str = "lda"
-) -> RidgeChoice:
+    statistics: Statistics, left_out: LeaveOneOut, output: str = "lda", *, strict: bool = True
+) -> tuple[float, Tempered]:
     """The ridge, of `RIDGES` times tr(AᵀA)/M, and the temperature with the least leave-one-out loss.
 
     Parameters
     ----------
     statistics : of all training samples
-    hidden : hidden outputs of the samples that are left out, n_rows × n_hidden; they should be all
-        samples where these are fewer than the hidden units
+    left_out : all samples, where these are fewer than the hidden units
     output : lda: the loss is LDA's log-loss; pi: PI's square error, and the temperature is 1
+    strict : whether to refuse the least ridge above float32's rounding, as a lower one may be better
 
     Raises
     ------
     LostPrecisionError
-        If the best ridge may lie below float32's rounding.
+        If the best ridge may lie below float32's rounding, and `strict` asks for that.
     ElmldaValueError
         If no ridge has a loss: no class has two samples, say.
     """
     require_finite_gram(statistics.gram)
     unit = float(np.trace(statistics.gram, dtype=np.float64)) / statistics.n_hidden or 1.0
-    residuals_at, walks = _residuals_by_ridge(statistics, hidden, left_out)
+    largest = float(np.diagonal(statistics.gram).max())
+    lowest = rounding_tolerance(1, statistics.gram.dtype) * largest
+    residuals_at, walks = _residuals_by_ridge(statistics, left_out)
     tried: dict[int, Tempered] = {}
 
     def loss_at(index: int) -> float:
-        if index not in tried:
-            residuals = residuals_at(RIDGES[index] * unit)
-            if output == "pi":
-                tried[index] = Tempered(1.0, left_out.measure_pi(residuals))
-            else:
-                tried[index] = left_out.fit_temperature(residuals)
+        ridge = RIDGES[index] * unit
+        if index in tried:
+            pass
+        elif ridge <= lowest:  # the solution would take it for none
+            tried[index] = NONE
+        elif output == "pi":
+            tried[index] = Tempered(1.0, left_out.measure_pi(residuals_at(ridge)))
+        else:
+            tried[index] = left_out.fit_temperature(residuals_at(ridge))
         return tried[index].log_loss
 
     coarse = range(0, len(RIDGES), 2)
@@ -311,7 +289,7 @@ def choose_ridge(
     best = max(i for i in tried if loss_at(i) <= SLACK * least)
     found = tried[best]
     is_lowest = not any(np.isfinite(tried[i].log_loss) for i in tried if i < best)
-    if statistics.gram.dtype == np.float32 and is_lowest and best > 0:
+    if strict and statistics.gram.dtype == np.float32 and is_lowest and best > 0:
         raise LostPrecisionError("the best ridge may lie below float32's rounding.")
     if not np.isfinite(found.log_loss):
         raise ElmldaValueError(
@@ -320,7 +298,7 @@ def choose_ridge(
             "Give it as a number ({ridge}).",
             ridge="1",
         )
-    return RidgeChoice(RIDGES[best] * unit, *found)
+    return RIDGES[best] * unit, found
 
 
 def _descend(loss_at: Callable[[int], float], grid: Sequence[int]) -> int:
@@ -335,22 +313,22 @@ def _descend(loss_at: Callable[[int], float], grid: Sequence[int]) -> int:
 
 
 def _residuals_by_ridge(
-    statistics: Statistics, hidden: FloatArray, left_out: LeaveOneOut
+    statistics: Statistics, left_out: LeaveOneOut
 ) -> tuple[Callable[[float], Residuals], bool]:
     """What gives the residuals at a ridge, and whether each ridge is costly."""
-    n_rows, n_hidden = hidden.shape
-    has_all = np.isclose(left_out.row_weights.sum(), statistics.n_samples)
+    n_rows, n_hidden = left_out.hidden.shape
+    has_all = np.isclose(left_out.weights.sum(), statistics.n_samples)
     if has_all and n_rows <= min(n_hidden, MOST_DECOMPOSED):
-        return _decompose_samples(hidden, left_out), False
+        return _decompose_samples(left_out), False
     if n_hidden <= MOST_DECOMPOSED:
-        return _decompose_units(statistics, hidden, left_out), False
-    return _factorise_each(statistics, hidden, left_out), True
+        return _decompose_units(statistics, left_out), False
+    return _factorise_each(statistics, left_out), True
 
 
-def _decompose_samples(hidden: FloatArray, left_out: LeaveOneOut) -> Callable[[float], Residuals]:
+def _decompose_samples(left_out: LeaveOneOut) -> Callable[[float], Residuals]:
     """By the eigenvalues of AAᵀ, A being of all samples."""
-    roots = np.sqrt(left_out.row_weights)[:, None]
-    rows = hidden * roots
+    roots = np.sqrt(left_out.weights)[:, None]
+    rows = left_out.hidden * roots
     values, vectors = eigh(rows @ rows.T, overwrite_a=True)
     along, squares = vectors.T @ (roots * left_out.targets), vectors**2
 
@@ -363,14 +341,12 @@ def _decompose_samples(hidden: FloatArray, left_out: LeaveOneOut) -> Callable[[f
     return leave
 
 
-def _decompose_units(
-    statistics: Statistics, hidden: FloatArray, left_out: LeaveOneOut
-) -> Callable[[float], Residuals]:
+def _decompose_units(statistics: Statistics, left_out: LeaveOneOut) -> Callable[[float], Residuals]:
     """By the eigenvalues of AᵀA."""
     values, vectors = eigh(statistics.gram.astype(np.float64), lower=True, overwrite_a=True)
     counts = np.diag(statistics.class_counts.astype(np.float64))
-    sums, z = vectors.T @ statistics.class_sums, hidden @ vectors
-    squares = z**2 * left_out.row_weights[:, None]
+    sums, z = vectors.T @ statistics.class_sums, left_out.hidden @ vectors
+    squares = z**2 * left_out.weights[:, None]
 
     def leave(ridge: float) -> Residuals:
         inverse = 1 / (np.maximum(values, 0) + ridge)
@@ -382,9 +358,7 @@ def _decompose_units(
     return leave
 
 
-def _factorise_each(
-    statistics: Statistics, hidden: FloatArray, left_out: LeaveOneOut
-) -> Callable[[float], Residuals]:
+def _factorise_each(statistics: Statistics, left_out: LeaveOneOut) -> Callable[[float], Residuals]:
     """By a Cholesky factor for each ridge."""
     counts = np.diag(statistics.class_counts.astype(np.float64))
 
@@ -397,8 +371,8 @@ def _factorise_each(
         matrix = counts - weights.T @ weights
         solve_lower(factor, weights, transposed=True)
         scores = np.empty(left_out.targets.shape, order="F")
-        multiply(hidden.astype(np.float64, copy=False), weights, scores)
-        found = left_out.row_weights * leverages(factor, hidden, (n_hidden,))[:, 0]
+        multiply(left_out.hidden.astype(np.float64, copy=False), weights, scores)
+        found = left_out.weights * leverages(factor, left_out.hidden, (n_hidden,))[:, 0]
         return Residuals(left_out.targets - scores, 1 - found, matrix, rounding)
 
     return leave

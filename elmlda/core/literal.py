@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.core.blas import add_gram, cholesky, multiply, solve_lower
 from elmlda.core.factor import copy_in_double
 from elmlda.core.solve import require_every_class, require_finite_gram

@@ -25,11 +25,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import eigh
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.core.blas import multiply, solve_lower
 from elmlda.core.factor import copy_in_double, factorise, is_nearly_singular, rounding_tolerance
 from elmlda.core.statistics import Statistics
-from elmlda.core.stopwatch import Stopwatch
 from elmlda.errors import ElmldaValueError
 
 SMALLER = "Use a smaller {weight_range} or smaller inputs."
@@ -58,9 +57,9 @@ class Rounding:
     """What is needed to tell a singular covariance KΣ from a sound one."""
 
     square_sum: float
-    """The largest on the Gram matrix's diagonal, with the ridge."""
+    """The largest square sum on the Gram matrix's diagonal, with the ridge."""
     dtype: np.dtype[Any]
-    """The Gram matrix's."""
+    """Precision of the Gram matrix."""
     most_units: int | None
     """K samples in N classes give Σ a rank of K - N at most; None with a ridge, which has no such
     bound, and for weighted samples, whose number is not known."""
@@ -225,7 +224,6 @@ def solve_pi(
     statistics: Statistics,
     sizes: Sequence[int],
     ridge: float = 0.0,
-    watch: Stopwatch | None = None,
     inspect: Callable[[FloatArray, tuple[int, ...]], None] | None = None,
 ) -> PiOutputs:
     """Solve (G + ridge·I) P = S, Eq. (5), for the leading `sizes` hidden units, in float64.
@@ -234,42 +232,36 @@ def solve_pi(
     sizes concerned get the Moore-Penrose solution and a RankWarning. A float32 Gram matrix can't tell
     dependent units from rounding and raises LostPrecisionError instead.
 
-    `watch` gets the parts "factorisation" (the copy to float64 and Cholesky, or the eigenvalues) and
-    "solve" (the triangular solves). `inspect` is given the Cholesky factor before it is freed, and the
-    sizes at which it is sound: leverages, say, can be had from it (`elmlda.core.leave_one_out`).
+    `inspect` is given the Cholesky factor before it is freed, and the sizes at which it is sound:
+    leverages, say, can be had from it (`elmlda.core.leave_one_out`).
     """
-    watch = watch or Stopwatch()
     sizes = tuple(sizes)
     n_classes = statistics.n_classes
     if list(sizes) != sorted(set(sizes)) or sizes[-1] != statistics.n_hidden:
         raise ValueError(f"sizes must ascend to {statistics.n_hidden}: {sizes}")
     require_finite_gram(statistics.gram)
-    with watch.part("factorisation"):
-        factor = copy_in_double(statistics.gram, ridge)
-        n_sound = factorise(factor, np.diagonal(factor).copy(), statistics.gram.dtype)
+    dtype = statistics.gram.dtype
+    factor = copy_in_double(statistics.gram, ridge)
+    n_sound = factorise(factor, np.diagonal(factor).copy(), dtype)
     if not ridge:
         n_sound = min(n_sound, statistics.largest_rank)
     n_sound_sizes = sum(size <= n_sound for size in sizes)
-    dtype = statistics.gram.dtype
-    with watch.part("factorisation"):
-        while n_sound_sizes and is_nearly_singular(factor, sizes[n_sound_sizes - 1], dtype):
-            n_sound_sizes -= 1
+    while n_sound_sizes and is_nearly_singular(factor, sizes[n_sound_sizes - 1], dtype):
+        n_sound_sizes -= 1
     if n_sound_sizes < len(sizes) and dtype == np.float32:
         raise LostPrecisionError(
             f"some of {statistics.n_hidden} hidden units depend on the units before them to within "
             "float32's rounding."
         )
     ranks = list(sizes)
-    with watch.part("solve"):
-        weights = np.zeros((statistics.n_hidden, len(sizes) * n_classes), order="F")
-        explained = np.empty((len(sizes), n_classes, n_classes))
-        _substitute(factor, statistics.class_sums, sizes[:n_sound_sizes], weights, explained)
+    weights = np.zeros((statistics.n_hidden, len(sizes) * n_classes), order="F")
+    explained = np.empty((len(sizes), n_classes, n_classes))
+    _substitute(factor, statistics.class_sums, sizes[:n_sound_sizes], weights, explained)
     if inspect and n_sound_sizes:
         inspect(factor, sizes[:n_sound_sizes])
     del factor
     for i in range(n_sound_sizes, len(sizes)):
-        with watch.part("factorisation"):
-            solution, ranks[i] = _solve_by_eigenvalues(statistics, sizes[i], ridge)
+        solution, ranks[i] = _solve_by_eigenvalues(statistics, sizes[i], ridge)
         weights[: sizes[i], i * n_classes : (i + 1) * n_classes] = solution
         explained[i] = statistics.class_sums[: sizes[i]].T @ solution
     rounding = Rounding.of(statistics, ridge)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core import FloatArray, IntArray
 
 ALL_DRAWS = -1
 """`left_out` of the rows over all draws; rows below it are batches of draws, see `draw_subsets`."""

@@ -1,4 +1,4 @@
-"""A data set, and how it is divided into a training and a test part."""
+"""A data set, how it is divided into a training and a test part, and how inputs are standardised."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.core.arrays import IntArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.core.input_weights import InputSpace
-from elmlda.datasets.scaling import Scaling, standardise
-from elmlda.errors import ElmldaError
-from elmlda.text import join_words
+from elmlda.errors import ElmldaError, join_words
 
 STANDARDISED = "standardised by the training part"
 SPLIT = "stratified, two thirds to train on and one to test on, seed 0"
@@ -33,24 +31,34 @@ class Split:
     """n_samples class indices, 0 to n_classes - 1."""
 
     def take(self, rows: IntArray) -> Split:
-        """The samples with these indices, in their order."""
+        """A copy of the samples with these indices, in their order."""
         return Split(self.inputs[rows], self.labels[rows])
 
     def count_classes(self, n_classes: int) -> IntArray:
         """Samples of each class."""
         return np.bincount(self.labels, minlength=n_classes)
 
-    @property
-    def nbytes(self) -> int:
-        return self.inputs.nbytes + self.labels.nbytes
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How inputs as they were stored became standardised: (inputs - offsets) * factors."""
+
+    offsets: FloatArray
+    factors: FloatArray
+    """0 for an input that was constant in the training part."""
+
+    def apply(self, inputs: NDArray[Any]) -> FloatArray:
+        """Scale further inputs; a missing value (NaN) becomes 0, the training part's mean."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no finite score
+            return np.where(np.isnan(inputs), 0.0, (inputs - self.offsets) * self.factors)
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """A training part, a test part if there is one, and what they mean.
 
-    Without a test part the inputs are as they were stored, with missing values as NaN if they are to
-    be filled: `split`, `divide` and `folds` make the parts that a network takes.
+    As it is loaded, inputs are as they were stored, with missing values as NaN if they are to be
+    filled: `split`, `join` and `folds` make the parts that a network takes.
     """
 
     name: str
@@ -63,17 +71,16 @@ class Dataset:
     """Logical file name -> SHA-256 of the content after decompression."""
     input_scale: float = 1.0
     """Inputs are multiplied by this before the hidden layer: bytes by 1 over their largest value."""
-    feature_names: tuple[str, ...] | None = None
     image_shape: tuple[int, int] | None = None
     """Rows and columns of one sample, where samples are images."""
     is_standardised: bool = False
-    """Whether inputs have mean 0 and variance 1 in the training part, once there is a test part."""
+    """Whether `split`, `join` and `folds` give inputs mean 0 and variance 1 in the training part."""
     scaling: Scaling | None = None
     """What standardised the inputs, for samples that come later."""
     preparation: dict[str, str] = field(default_factory=dict)
     """Choices that made it from its files, such as the label's column, for a run's manifest."""
     columns: list[dict[str, Any]] | None = None
-    """How a table's columns become inputs; see `elmlda.datasets.columns`."""
+    """What a table's columns became; see `elmlda.datasets.tables`."""
 
     @property
     def n_inputs(self) -> int:
@@ -84,18 +91,22 @@ class Dataset:
         return len(self.classes)
 
     @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of a table's inputs: `size`, or `fur=long` for a category."""
+        if self.columns is None:
+            return None
+        names = list[str]()
+        for column in self.columns:
+            if "categories" in column:
+                names += [f"{column['name']}={word}" for word in column["categories"]]
+            elif "label" not in column:
+                names.append(column["name"])
+        return tuple(names)
+
+    @property
     def nbytes(self) -> int:
-        return self.train.nbytes + (self.test.nbytes if self.test else 0)
-
-    @property
-    def has_own_split(self) -> bool:
-        """Whether it came with a training and a test part."""
-        return self.test is not None and "rows" not in self.preparation
-
-    @property
-    def loading_bytes(self) -> int:
-        """Memory while it was loaded: also as it was read, if it was divided or standardised then."""
-        return self.nbytes * (1 if self.has_own_split and not self.is_standardised else 2)
+        parts = [self.train, *([self.test] if self.test else [])]
+        return sum(part.inputs.nbytes + part.labels.nbytes for part in parts)
 
     @property
     def input_space(self) -> InputSpace:
@@ -103,27 +114,24 @@ class Dataset:
         return InputSpace(self.n_inputs, self.image_shape, self.train.inputs, self.train.labels)
 
     def split(self) -> Dataset:
-        """Itself, or always the same two thirds of the samples to train on and one to test on.
+        """The training and the test part that networks take.
 
-        The test part is the first of three folds, drawn with the seed 0 whatever the run's seed.
+        Without a test part of its own these are always the same two thirds of the samples and one: the
+        test part is the first of three folds, drawn with the seed 0 whatever the run's seed.
         """
-        if self.test is not None:
+        if self.test is None:
+            dataset = next(self.folds(3, np.random.default_rng(0)))
+            return replace(dataset, preparation={**dataset.preparation, "split": SPLIT})
+        if self.scaling or not self.is_standardised:
             return self
-        dataset = next(self.folds(3, np.random.default_rng(0)))
-        return replace(dataset, preparation={**dataset.preparation, "split": SPLIT})
+        train, test = (part.take(np.arange(len(part.labels))) for part in (self.train, self.test))
+        return self._with_parts(train, test)
 
     def join(self) -> Dataset:
-        """All samples to train on, and none to test on; inputs are standardised by all of them."""
+        """All samples of a set as it was loaded to train on, and none to test on."""
         parts = [part for part in (self.train, self.test) if part]
-        train = Split(
-            *(np.concatenate([getattr(part, key) for part in parts]) for key in ("inputs", "labels"))
-        )
-        if not self.is_standardised:
-            return replace(self, train=train, test=None)
-        whole = replace(self, train=train, test=train).standardise()
-        # Inputs that were standardised before have been so twice.
-        scaling = self.scaling.then(whole.scaling) if self.scaling and whole.scaling else whole.scaling
-        return replace(whole, test=None, scaling=scaling)
+        inputs = np.concatenate([part.inputs for part in parts])
+        return self._with_parts(Split(inputs, np.concatenate([part.labels for part in parts])), None)
 
     def folds(self, n_folds: int, rng: np.random.Generator) -> Iterator[Dataset]:
         """Each of some stratified folds as the test part in turn, the others as the training part."""
@@ -158,7 +166,7 @@ class Dataset:
             fact = f"{self.name}: {n_validation:,} samples cannot be held out of {n_train:,}"
             raise ElmldaError(f"{fact}: expected 1 to {n_train - 1:,}.")
         rows = np.arange(n_train)
-        if not self.has_own_split:
+        if "rows" in self.preparation:
             rows = np.random.default_rng(0).permutation(n_train)
         return self.divide(rows[:-n_validation], rows[-n_validation:])
 
@@ -174,26 +182,41 @@ class Dataset:
         if lacking := [name for name, count in zip(self.classes, counts, strict=True) if not count]:
             fact = f"{self.name}: no sample of class {join_words(lacking, 'or')} in the training part"
             raise ElmldaError(f"{fact}, expected one or more.")
-        preparation = {**self.preparation, "rows": _hash_rows(train_rows, test_rows)}
-        dataset = replace(self, train=train, test=test, preparation=preparation)
-        return dataset.standardise(in_place=True) if self.is_standardised else dataset
+        divided = self._with_parts(train, test)
+        rows = {"rows": _hash_rows(train_rows, test_rows)}
+        return replace(divided, preparation={**divided.preparation, **rows})
 
-    def standardise(self, in_place: bool = False) -> Dataset:
-        """The same with each input at mean 0 and variance 1 in the training part."""
-        assert self.test is not None
-        train, test, scaling = standardise(self.train.inputs, self.test.inputs, in_place)
-        if not np.abs(test).max() < LARGEST_DEVIATION:
-            fact = f"{self.name}: a test input is more than {LARGEST_DEVIATION:g} standard deviations"
-            raise ElmldaError(f"{fact} from the training part's mean.")
-        return replace(
-            self,
-            train=Split(train, self.train.labels),
-            test=Split(test, self.test.labels),
-            input_scale=1.0,
-            is_standardised=True,
-            preparation={**self.preparation, "inputs": STANDARDISED},
-            scaling=scaling,
-        )
+    def _with_parts(self, train: Split, test: Split | None) -> Dataset:
+        """The same with these parts, which are standardised in place if they are to be."""
+        if not self.is_standardised:
+            return replace(self, train=train, test=test)
+        scaling = standardise(train.inputs, test.inputs if test else train.inputs[:0])
+        for part in (train, test) if test else (train,):
+            if not np.abs(part.inputs).max() < LARGEST_DEVIATION:
+                fact = f"{self.name}: an input is more than {LARGEST_DEVIATION:g} standard deviations"
+                raise ElmldaError(f"{fact} from the training part's mean.")
+        preparation = {**self.preparation, "inputs": STANDARDISED}
+        return replace(self, train=train, test=test, scaling=scaling, preparation=preparation)
+
+
+def standardise(train: NDArray[Any], test: NDArray[Any]) -> Scaling:
+    """Standardise inputs, n_samples × n_inputs, in place and by the training part alone.
+
+    Missing values (NaN) are filled with the training part's mean. A column that is constant in the
+    training part is 0 in both: nothing was learnt of it, and a value that only the test part has would
+    come in unscaled.
+    """
+    n_known = np.maximum(1, (~np.isnan(train)).sum(axis=0))
+    with np.errstate(all="ignore"):  # what leaves float64 is refused afterwards
+        means = np.nansum(train, axis=0, dtype=np.float64) / n_known
+        variances = np.nansum((train - means) ** 2, axis=0) / n_known
+        variances[np.isinf(variances)] = np.nan  # else its inputs would all be 0
+        # Seen from the values: those of a constant column may have a mean that is rounded.
+        varies = np.fmax.reduce(train, axis=0) > np.fmin.reduce(train, axis=0)
+        scaling = Scaling(means, np.where(varies, 1 / np.sqrt(variances), 0.0))
+    for part in (train, test):
+        part[:] = scaling.apply(part)
+    return scaling
 
 
 def draw_stratified_folds(labels: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:

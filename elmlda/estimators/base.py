@@ -18,9 +18,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from elmlda.core.arrays import FloatArray, RealArray, Rows
+from elmlda.core import FloatArray, RealArray, Rows
 from elmlda.core.evaluate import posteriors_of_choice
 from elmlda.errors import ElmldaError
 from elmlda.estimators.parameters import SETTINGS, NetworkParameters, as_plain
@@ -77,8 +82,8 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
         y : array-like of shape (n_samples,)
             Class labels, numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
-            A sample of weight w counts as w samples, in `priors="frequencies"`, too; of weight 0 as
-            none.
+            A sample of weight w counts as w samples, in the priors and in leaving one out, too; of
+            weight 0 as none.
 
         Returns
         -------
@@ -91,16 +96,15 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
             raise ValueError(
                 f"y has one class, {classes.tolist()[0]!r}: a classifier needs two classes or more."
             )
-        self._require_parameters()
         train = partial(
             fit_network,
             inputs=inputs,
             labels=labels,
-            ridge=self._ridge(),
-            priors=self._priors(np.bincount(labels, weights)),
+            settings=self._output_settings(),
             n_classes=len(classes),
-            chunk=self.batch_size,
+            chunk=self._chunk,
             weights=weights,
+            class_weights=self._class_weights(classes, np.bincount(labels, weights)),
         )
         self._model, self.classes_ = self._make_model(self._train(train), classes), classes
         return self
@@ -122,12 +126,17 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
         labels = column_or_1d(y)
         if sample_weight is None:
             return as_rows(inputs), labels, None
-        weights = _check_sample_weight(
-            sample_weight, inputs, dtype=np.float64, ensure_non_negative=True
+        weights = check_array(
+            sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
         )
+        if weights.shape != labels.shape or (weights < 0).any():
+            raise ValueError(
+                f"sample_weight has shape {weights.shape} and numbers from {weights.min():g} on: "
+                f"expected {labels.shape} and 0 or more."
+            )
         kept = weights > 0
         if not kept.any():
-            raise ValueError("sample_weight is 0 for every sample: expected some above 0.")
+            raise ValueError("sample_weight is zero for every sample: expected some above 0.")
         if not kept.all():
             inputs, labels, weights = inputs[kept], labels[kept], weights[kept]
         return as_rows(inputs), labels, weights
@@ -181,7 +190,7 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
         """Whatever is highest at the chosen class: a network's scores, an ensemble's posteriors."""
         inputs, model = self._read_samples(X), self._fitted_model()
         found = model.posteriors if self._is_ensemble else model.scores
-        return found(inputs, self.batch_size)
+        return found(inputs, self._chunk)
 
     # Files
 
@@ -229,22 +238,16 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
             kind = "an ensemble" if model.is_ensemble else "a single network"
             right = "ELMEnsembleClassifier" if model.is_ensemble else "ELMClassifier"
             raise ElmldaError(f"{path}: the file of {kind}: use {right}.load.")
-        try:
-            return cls._of_model(model)
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-            raise ElmldaError(f"{path}: its estimator's parameters are not sound: {error}") from error
+        return cls._of_model(model)
 
     @classmethod
     def _of_model(cls, model: Model) -> Self:
-        """The estimator that has such a model; raises if its parameters could not have made it."""
+        """The estimator that has such a model."""
         params = dict(model.params or cls._params_of(model))
-        params.setdefault("bias", model.recipe.settings.bias)  # files from before there was one
         if isinstance(params["random_state"], dict):
             params["random_state"] = read_seed(params["random_state"])
         estimator = cls(**params)
         estimator.n_features_in_ = model.recipe.n_inputs
-        estimator._require_parameters()
-        estimator._recipe(model.recipe.seed)
         estimator.classes_ = model.classes
         if model.feature_names is not None:
             estimator.feature_names_in_ = model.feature_names
@@ -258,14 +261,13 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
         params: dict[str, Any] = {
             **{name: getattr(settings, name) for name in SETTINGS},
             "n_hidden": model.recipe.n_hidden,
-            "weight_range": settings.weight_range,
             "image_shape": model.recipe.image_shape,
             "ridge": network.ridge,
-            "priors": None if network.priors is None else network.priors.tolist(),
+            "temperature": network.temperature,
             "random_state": describe_seed(model.root_seed),
         }
         if model.is_ensemble:
-            return params | {"n_estimators": len(model.networks), "combine": model.combine}
+            return params | {"n_estimators": len(model.networks)}
         return params | {"output": "lda" if model.has_posteriors else "pi"}
 
     def _fitted_model(self) -> Model:
@@ -275,7 +277,7 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
         """The networks with all that a file needs to know."""
         params = self.get_params(deep=False)
         names = getattr(self, "feature_names_in_", None)
-        model = Model(networks, classes, params.get("combine"), feature_names=names)
+        model = Model(networks, classes, self._is_ensemble, feature_names=names)
         if isinstance(self.random_state, np.random.SeedSequence | np.random.RandomState):
             params["random_state"] = describe_seed(model.root_seed)
         return replace(model, params={name: as_plain(value) for name, value in params.items()})

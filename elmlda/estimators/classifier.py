@@ -12,12 +12,12 @@ from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.estimators.base import ELMBase
-from elmlda.estimators.parameters import require_one_of, seed_sequence
+from elmlda.estimators.parameters import seed_sequence
 from elmlda.networks.model import Model, Network, solve_network
 from elmlda.networks.train import Trainer
-from elmlda.options import OUTPUTS
+from elmlda.settings import OutputSettings
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,30 +33,36 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
     n_hidden : int, default=None
         Number of hidden units. None: `fanout` for each feature.
     fanout : float, default=None
-        Hidden units for each feature, where `n_hidden` is None. None: 10, but no fewer than 500 hidden
-        units in all.
+        Hidden units for each feature, where `n_hidden` is None. None: 10, but no fewer than 1,000 in
+        all.
     output : {"lda", "pi"}, default="lda"
         How the output weights are found. "pi" has scores only and no `predict_proba`: least squares
         fits 0 and 1, and what comes out may be negative, above one, and need not sum to one.
     activation : {"tanh", "logistic", "relu", "softsign", "sine"}, default="tanh"
         Function of the hidden units.
     bias : bool, default=True
-        Whether each hidden unit has a random bias. The paper's have none: with `bias=False` and
-        `random_state=s` this is network 0 of `elmlda sweep --seed s`. Without a bias, tanh units are
-        odd functions of the features and cannot separate two circles around the origin.
+        Whether each hidden unit has a random bias. The paper's have none: with `bias=False`,
+        `ridge=0`, `temperature=1`, `priors="uniform"` and `random_state=s` this is network 0 of
+        `elmlda sweep --seed s`. Without a bias, tanh units are odd functions of the features and
+        cannot separate two circles around the origin.
     weight_range : float, default=None
-        Uniform input weights are in ± this. None: 1 / √n_features, which suits features that are
+        Uniform input weights are in ± this. None: 1.4 / √n_features, which suits features that are
         standardised or between 0 and 1 (see `sklearn.preprocessing`); without a bias 0.5, the paper's.
         The bias is in ± weight_range · √n_features.
-    ridge : float or "auto", default=1.0
-        Tikhonov's λ, added to the diagonal of the hidden outputs' Gram matrix. 0.0 is the paper's; it
-        needs more samples than hidden units. The default suits standardised features. "auto" chooses
-        λ by generalised cross-validation from one eigendecomposition of the Gram matrix (the formula
-        is in `elmlda.core.ridge`): up to a thousand hidden units it takes little time, and it serves
-        features of any scale, such as pixels between 0 and 1.
-    priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default=None
-        Prior probabilities of the classes, for LDA. None is "uniform", as in the paper;
-        "frequencies" are those of the training data (what scikit-learn's LDA does by default).
+    ridge : float or "loo", default="loo"
+        Tikhonov's λ, added to the diagonal of the hidden outputs' Gram matrix. "loo" takes the one of
+        the least log-loss (of PI-ELM, square error) when each of the training samples, or of some
+        thousand of them, is left out in turn; there is a closed form for that, in
+        `elmlda.core.leave_one_out`. 0.0 is the paper's; it needs more samples than hidden units.
+    temperature : float or "loo", default="loo"
+        LDA's scores are multiplied by this before they become probabilities. 1.0 is the paper's, and
+        much too sure of itself. "loo" takes the one of the least log-loss when samples are left out.
+    priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default="frequencies"
+        Prior probabilities of the classes, for LDA. "frequencies" are those of the training data, as
+        scikit-learn's LDA has them by default; "uniform" is the paper's.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with `sample_weight`: those in the dict, or 1; "balanced"
+        gives each class the same sum. `partial_fit` takes a dict only.
     precision : {"mixed", "double"}, default="mixed"
         "mixed": float32 up to the Gram matrix, float64 from there, and all in float64 where that is
         not enough, or the network has no more than 1,024 hidden units. "double": all float64.
@@ -96,6 +102,8 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         Number of hidden units.
     ridge_ : float
         The λ that was used.
+    temperature_ : float
+        The temperature that was used; 1 for PI-ELM.
     priors_ : ndarray of shape (n_classes,)
         The prior probabilities that were used; 0 for a class not seen yet. Only with output="lda".
     class_count_ : ndarray of shape (n_classes,)
@@ -105,7 +113,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
 
     See Also
     --------
-    ELMEnsembleClassifier : Several such networks, their posteriors combined.
+    ELMEnsembleClassifier : Several such networks, their posteriors averaged.
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : LDA without hidden units.
 
     References
@@ -131,12 +139,8 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         tags.transformer_tags.preserves_dtype = []  # hidden outputs have the network's precision
         return tags
 
-    def _require_parameters(self) -> None:
-        super()._require_parameters()
-        require_one_of("output", self.output, OUTPUTS)
-
-    def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:
-        return super()._priors(class_counts) if self.output == "lda" else None
+    def _output_settings(self) -> OutputSettings:
+        return OutputSettings(self.ridge, self.temperature, self.output)
 
     def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
         self._trainer, self._is_stream = None, False
@@ -159,7 +163,8 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         prediction or by one of the attributes. Streaming many batches costs no more than `fit`, and
         training goes on after `fit`, too. However the samples are split into batches, the weights
         differ from those of `fit` by rounding alone: float64's if `precision_` is "double", or
-        float32's.
+        float32's. For `ridge` and `temperature` by leaving one out, the hidden outputs of some
+        thousand samples are held, drawn at random from all batches.
 
         Parameters
         ----------
@@ -188,13 +193,16 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         strange = np.setdiff1d(found, known)
         if len(strange):
             raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
+        chunk = self._chunk
         if self._trainer is None:
-            self._require_parameters()
+            self._output_settings()
             recipe = self._recipe(seed_sequence(self.random_state))
-            self._trainer = Trainer(recipe, len(known))
+            weights_of_classes = self._class_weights(known, None)
+            more: dict[str, Any] = {"holds_rows": True, "class_weights": weights_of_classes}
+            self._trainer = Trainer(recipe, len(known), **more)
             self.classes_ = known
         self._is_stream = True
-        self._trainer.add(inputs, np.searchsorted(known, found), self.batch_size, weights)
+        self._trainer.add(inputs, np.searchsorted(known, found), chunk, weights)
         self.__dict__.pop("_model", None)
         return self
 
@@ -228,7 +236,7 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         hidden : ndarray of shape (n_samples, n_hidden_)
         """
         inputs = self._read_samples(X)
-        return self._fitted_model().hidden_outputs(inputs, self.batch_size)
+        return self._fitted_model().hidden_outputs(inputs, self._chunk)
 
     def _has_posteriors(self) -> bool:
         if self.output == "pi":
@@ -247,8 +255,8 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         """The network, solved for now if batches have come since it was last."""
         if not hasattr(self, "_model"):
             assert self._trainer is not None
-            counts = self._trainer.statistics.class_counts
-            network = solve_network(self._trainer, self._ridge(), self._priors(counts))
+            # A stream can't be trained again in double precision.
+            network = solve_network(self._trainer, self._output_settings(), strict=False)
             self._model = self._make_model((network,), self.classes_)
         return self._model
 
@@ -278,6 +286,10 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
     @property
     def ridge_(self) -> float:
         return self._network.ridge
+
+    @property
+    def temperature_(self) -> float:
+        return self._network.temperature
 
     @property
     def priors_(self) -> FloatArray:

@@ -1,37 +1,34 @@
-"""Several networks, their posterior probabilities combined."""
+"""Several networks, their posterior probabilities averaged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from elmlda.estimators.base import ELMBase
 from elmlda.estimators.classifier import ELMClassifier
-from elmlda.estimators.parameters import require_number, require_one_of, seed_sequence
+from elmlda.estimators.parameters import seed_sequence
 from elmlda.networks.model import Model, Network
-from elmlda.options import COMBINATIONS
+from elmlda.options import whole
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ELMEnsembleClassifier(ELMBase):
-    """Several LDA-ELM networks on the same data, their posterior probabilities combined.
+    """Several LDA-ELM networks on the same data, their posterior probabilities averaged.
 
     Parameters
     ----------
     n_estimators : int, default=10
         Number of networks.
-    combine : {"mean", "product", "median", "max", "vote"}, default="mean"
-        See `elmlda.core.evaluate.combine_posteriors`. "mean" is the paper's.
     n_jobs : int, default=None
         Networks trained side by side, each in a process. None is 1 unless in a joblib context; -1 is
         as many as there are cores. One network alone uses all cores by itself, so this pays off for
         many small networks.
-    n_hidden, fanout, activation, bias, weight_range, ridge, priors, precision, batch_size, \
-            input_weights, weight_norm, min_field, image_shape
+    n_hidden, fanout, activation, bias, weight_range, ridge, temperature, priors, class_weight, \
+            precision, batch_size, input_weights, weight_norm, min_field, image_shape
         Of each network: see `ELMClassifier`.
     random_state : int, RandomState instance, SeedSequence or None, default=None
         Determines the input weights. With an int `s`, network i is network i of
@@ -60,20 +57,14 @@ class ELMEnsembleClassifier(ELMBase):
 
     _is_ensemble = True
 
-    n_estimators: int = field(default=10, kw_only=False)  # these three may be passed by position
-    combine: str = field(default="mean", kw_only=False)
+    n_estimators: int = field(default=10, kw_only=False)  # these two may be passed by position
     n_jobs: int | None = field(default=None, kw_only=False)
-
-    def _require_parameters(self) -> None:
-        super()._require_parameters()
-        require_number("n_estimators", self.n_estimators, Integral, 1)
-        require_one_of("combine", self.combine, COMBINATIONS)
 
     def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
         root = seed_sequence(self.random_state, key=())
         recipes = [
             self._recipe(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, i)))
-            for i in range(self.n_estimators)
+            for i in range(whole().check("n_estimators", self.n_estimators))
         ]
         return tuple(Parallel(n_jobs=self.n_jobs)(delayed(train)(recipe) for recipe in recipes))
 

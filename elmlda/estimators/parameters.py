@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.networks.cost import CHUNK
-from elmlda.networks.train import Recipe, Ridge, resolve_priors
-from elmlda.options import PRIORS_TOLERANCE
-from elmlda.settings import DEFAULT_RIDGE, NetworkSettings, usual_hidden, usual_weight_range
+from elmlda.networks.train import Recipe
+from elmlda.options import LEAVE_ONE_OUT, number, whole
+from elmlda.settings import NetworkSettings, OutputSettings, usual_hidden, usual_weight_range
 
-SETTINGS = ("activation", "bias", "input_weights", "weight_norm", "min_field", "precision")
+SETTINGS = tuple(each.name for each in fields(NetworkSettings) if each.name != "input_scale")
 """Parameters that are settings of the network by the same name."""
-MOST_HIDDEN = 10**8
-"""Far more hidden units than any memory holds: their squares are still numbers."""
 
 RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
@@ -36,8 +34,10 @@ class NetworkParameters(BaseEstimator):
     activation: str = "tanh"
     bias: bool = True
     weight_range: float | None = None
-    ridge: float | str = DEFAULT_RIDGE
-    priors: ArrayLike | str | None = None
+    ridge: float | str = LEAVE_ONE_OUT
+    temperature: float | str = LEAVE_ONE_OUT
+    priors: ArrayLike | str = "frequencies"
+    class_weight: Mapping[Any, float] | str | None = None
     precision: str = "mixed"
     batch_size: int = CHUNK
     input_weights: str = "uniform"
@@ -46,75 +46,56 @@ class NetworkParameters(BaseEstimator):
     image_shape: tuple[int, int] | None = None
     random_state: RandomState = None
 
-    def _require_parameters(self) -> None:
-        """Refuse parameters that no network can have, beyond what `_recipe` and `_priors` refuse."""
-        if not isinstance(self.bias, bool | np.bool_):
-            raise ValueError(f"bias is {self.bias!r}: expected True or False.")
-        require_number("batch_size", self.batch_size, Integral, 1)
-        self._ridge()
+    @property
+    def _chunk(self) -> int:
+        found: int = whole().check("batch_size", self.batch_size)
+        return found
 
     def _recipe(self, seed: np.random.SeedSequence) -> Recipe:
         n_inputs = self.n_features_in_
-        require_number("weight_norm", self.weight_norm, Real, 0)
-        require_number("min_field", self.min_field, Integral, 1)
-        chosen = {name: as_plain(getattr(self, name)) for name in SETTINGS}
-        weight_range = self._weight_range(n_inputs)
-        settings = NetworkSettings(**chosen, weight_range=weight_range)
-        shape = self._image_shape(settings)
+        chosen = {name: getattr(self, name) for name in SETTINGS}
+        if self.weight_range is None:
+            chosen["weight_range"] = usual_weight_range(n_inputs, self.bias)
+        settings = NetworkSettings(**chosen)
+        shape = self._image_shape() if settings.has_fields else None
         return Recipe(seed, n_inputs, self._count_hidden(n_inputs), settings, shape)
 
     def _count_hidden(self, n_inputs: int) -> int:
-        if self.n_hidden is not None:
-            require_number("n_hidden", self.n_hidden, Integral, 1, MOST_HIDDEN)
-            return int(self.n_hidden)
-        if self.fanout is None:
-            return usual_hidden(n_inputs)
-        require_number("fanout", self.fanout, Real, 0, MOST_HIDDEN / n_inputs)
-        return max(1, round(self.fanout * n_inputs))
+        n_hidden = self.n_hidden
+        if n_hidden is None and self.fanout is None:
+            n_hidden = usual_hidden(n_inputs)
+        elif n_hidden is None:
+            n_hidden = max(1, round(number(above=True).check("fanout", self.fanout) * n_inputs))
+        found: int = whole().check("n_hidden", n_hidden)
+        return found
 
-    def _weight_range(self, n_inputs: int) -> float:
-        if self.weight_range is None:
-            return usual_weight_range(n_inputs, self.bias)
-        require_number("weight_range", self.weight_range, Real, 0)
-        return float(self.weight_range)
-
-    def _image_shape(self, settings: NetworkSettings) -> tuple[int, int] | None:
-        if not settings.has_fields:
-            return None
+    def _image_shape(self) -> tuple[int, int]:
         if self.image_shape is None:
             raise ValueError(
                 f"input_weights={self.input_weights!r} needs image_shape: rows and columns of a sample."
             )
-        rows, columns = self.image_shape
-        for size in (rows, columns):
-            require_number("image_shape", size, Integral, 1)
-        return int(rows), int(columns)
+        rows, columns = (whole().check("image_shape", size) for size in self.image_shape)
+        return rows, columns
 
-    def _ridge(self) -> Ridge:
-        if isinstance(self.ridge, str) and self.ridge == "auto":
-            return "gcv"
-        if not isinstance(self.ridge, Real) or not 0 <= self.ridge < np.inf:
-            raise ValueError(f"ridge is {self.ridge!r}: expected a number of 0 or more, or 'auto'.")
-        return float(self.ridge)
+    def _output_settings(self) -> OutputSettings:
+        return OutputSettings(self.ridge, self.temperature)
 
-    def _priors(self, class_counts: IntArray | FloatArray) -> FloatArray | None:
-        if self.priors is None or isinstance(self.priors, str):
-            if self.priors not in (None, "uniform", "frequencies"):
-                raise ValueError(
-                    f"priors is {self.priors!r}: expected None, 'uniform', 'frequencies' or an array."
-                )
-            return resolve_priors(self.priors or "uniform", class_counts)
-        priors = np.asarray(self.priors, np.float64)
-        if priors.shape != class_counts.shape or not (np.isfinite(priors) & (priors > 0)).all():
-            raise ValueError(
-                f"priors is {self.priors!r}: expected {len(class_counts)} numbers above zero, "
-                "one for each class."
-            )
-        with np.errstate(over="ignore"):
-            total = priors.sum()
-        if not abs(total - 1) <= PRIORS_TOLERANCE:
-            raise ValueError(f"priors is {self.priors!r}: the sum is {total:g}, expected 1.")
-        return np.asarray(priors / total)
+    def _class_weights(
+        self, classes: NDArray[Any], class_counts: IntArray | FloatArray | None
+    ) -> FloatArray | None:
+        """A weight for each class, None if all weigh the same; "balanced" needs the classes' counts."""
+        given = self.class_weight
+        if given is None:
+            return None
+        if given == "balanced" and class_counts is not None:
+            return np.asarray(class_counts.sum() / (len(classes) * class_counts))
+        if not isinstance(given, Mapping):
+            known = "a dict of weights" if class_counts is None else "'balanced', a dict or None"
+            raise ValueError(f"class_weight is {given!r}: expected {known}.")
+        if strange := [label for label in given if label not in classes]:
+            raise ValueError(f"class_weight has {strange[0]!r}, classes are {classes.tolist()}.")
+        weights = (given.get(label, 1.0) for label in classes.tolist())
+        return np.array([number(above=True).check("class_weight", weight) for weight in weights])
 
 
 def as_plain(value: Any) -> Any:
@@ -134,20 +115,3 @@ def seed_sequence(random_state: RandomState, key: tuple[int, ...] = (0,)) -> np.
         return np.random.SeedSequence(int(random_state), spawn_key=key)
     words = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
     return np.random.SeedSequence([int(word) for word in words], spawn_key=key)
-
-
-def require_number(name: str, found: Any, kind: Any, least: float, most: float = np.inf) -> None:
-    """Refuse anything but a whole number from `least` on, or, of kind Real, a number above it."""
-    wanted = "whole number" if kind is Integral else "number"
-    bound = f"from {least} on" if kind is Integral else f"above {least}"
-    fits = isinstance(found, kind) and not isinstance(found, bool) and least <= found < np.inf
-    if not fits or (kind is Real and found == least):
-        raise ValueError(f"{name} is {found!r}: expected a {wanted} {bound}.")
-    if found > most:
-        raise ValueError(f"{name} is {float(found):g}: expected at most {most:,.15g}.")
-
-
-def require_one_of(name: str, found: Any, known: Sequence[str]) -> None:
-    """Refuse a name that is not among those known."""
-    if found not in known:
-        raise ValueError(f"{name} is {found!r}: expected one of {', '.join(known)}.")

@@ -10,11 +10,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmlda.experiments.experiment import DryRun, spell_call, spell_options
-from elmlda.experiments.job import refuse_two_sizes
-from elmlda.experiments.sweep import FANOUT_HELP, HIDDEN_HELP, Sweep
-from elmlda.options import names, numbers, option, optional, ridges, text, texts, whole
-from elmlda.settings import NetworkSettings
+from elmlda.experiments.experiment import DryRun
+from elmlda.experiments.sweep import Sweep
+from elmlda.experiments.training import FANOUT_HELP, Training
+from elmlda.options import names, number, numbers, option, or_loo, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +22,7 @@ FOLDER = Path("results/compare")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Compare(NetworkSettings):
+class Compare(Training):
     """PI-ELM against LDA-ELM on several data sets, each a run in a folder of its own.
 
     The options of `elmlda compare` are its arguments; `elmlda compare --help` explains each. `run`
@@ -33,35 +32,27 @@ class Compare(NetworkSettings):
     dataset: Any = option(
         ("iris", "wine", "abalone", "satimage"),
         names(),
-        "Data sets of the catalogue or your own files, with commas.",
+        "Data sets or your own files, with commas.",
     )
-    label: str | None = option(
-        None, optional(text(or_number=True)), "The column of your own tables with the class."
-    )
-    drop: tuple[str, ...] = option((), texts(), "A column of your own tables to leave out.")
-    seed: int = option(0, whole(0, 2**63), "Root seed of all random numbers.")
     fanout: Any = option("1-5,10,20", numbers("1-5,10,20"), FANOUT_HELP)
-    hidden: Any = option(None, optional(numbers("100,500")), HIDDEN_HELP)
-    folds: int = option(10, whole(2, 10_000), "Folds, for sets without a test part of their own.")
-    repeats: int = option(
-        10, whole(1, 10_000), "Cross-validations, or networks for sets with a test part."
-    )
+    folds: int = option(10, whole(2, 10_000), "Folds, for sets without a test part.")
+    repeats: int = option(10, whole(1, 10_000), "Cross-validations, or networks.")
     ridge: Any = option(
-        (0.0, "gcv"), ridges(several=True), "Ridges or rules that choose one, with commas."
+        (0.0, "loo"), or_loo(number(), several=True), "Ridges, or loo, which chooses one; with commas."
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        refuse_two_sizes(self)
 
     def sweeps(self) -> list[Sweep]:
         """A sweep for each data set, once all of them are known to be possible."""
-        shared = {each.name: getattr(self, each.name) for each in fields(self)} | {"folds": None}
+        from elmlda.networks.classify import is_table
+
+        shared = {each.name: getattr(self, each.name) for each in fields(self)}
         if self.hidden:
             del shared["fanout"]
-        found = []
+        found, tables = [], [name for name in self.dataset if is_table(Path(name))]
         for name in self.dataset:
-            sweep = Sweep(**shared | {"dataset": name, "keep": False})
+            # Beside a table the columns are the table's; without one, loading refuses them.
+            columns = {"label": None, "drop": ()} if tables and name not in tables else {}
+            sweep = Sweep(**shared | columns | {"dataset": name, "keep": False, "folds": None})
             has_test = sweep.loaded.test is not None
             found.append(sweep if has_test else replace(sweep, folds=self.folds))
             found[-1].check()
@@ -77,7 +68,7 @@ class Compare(NetworkSettings):
         """Compute what is missing, and return all rows; parameters are those of `Sweep.run`."""
         import pandas as pd
 
-        command = command or spell_call(self, folder)
+        command = command or self.spell_call(folder)
         found = {
             sweep.loaded.name: sweep.run(self.find_folder(folder, sweep), command=command, **machine)
             for sweep in self.sweeps()
@@ -87,6 +78,3 @@ class Compare(NetworkSettings):
     def dry_run(self, folder: str | Path | None = None, **machine: Any) -> list[DryRun]:
         """What `run` would do and take, for each data set."""
         return [sweep.dry_run(self.find_folder(folder, sweep), **machine) for sweep in self.sweeps()]
-
-    def __repr__(self) -> str:
-        return spell_options(self)

@@ -5,70 +5,74 @@ from __future__ import annotations
 import io
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from elmlda.experiments.job import Result
 from elmlda.experiments.pool import Machine, compute_all
-from elmlda.options import Options
-from elmlda.settings import DataOptions, NetworkSettings
-from elmlda.text import format_seconds, without_folders
+from elmlda.experiments.training import Training
+from elmlda.settings import NetworkSettings
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from elmlda.datasets import Dataset
     from elmlda.networks.cost import Problem
-    from elmlda.runs.folder import Run
+    from elmlda.networks.train import TestedNetwork
+    from elmlda.runs.folder import Identity, Run
 
-ProgressBar = Callable[[int, int], AbstractContextManager[Any]]
-"""Jobs in all and jobs done before -> a bar with `update`."""
+REDONE = "float32 was not enough for {}: computed in double, as the rows say."
+Key = tuple[Any, ...]
+"""What tells a row of a table from the others."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Experiment(NetworkSettings, DataOptions, ABC):
-    """An experiment on one data set: its options, the jobs that are missing, what a job computes."""
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a job gives."""
+
+    rows: list[dict[str, Any]]
+    network: int = 0
+    kept: Mapping[str, Any] | None = None
+    """Arrays to keep of that network."""
+    is_redone: bool = False
+    """Whether float32 was not enough."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Experiment(Training, ABC):
+    """An experiment: its options, the rows that it asks for, and the jobs that give them."""
 
     name: ClassVar[str]
-    row_key: ClassVar[tuple[str, ...]] = ()
+    row_key: ClassVar[tuple[str, ...]]
     """Columns that tell a row from the others."""
 
     # What each experiment defines
 
     @abstractmethod
-    def find_jobs(self, rows: pd.DataFrame, folder: Path) -> list[Any]:
-        """The jobs for what is not recorded yet."""
+    def find_wanted(self) -> list[Key]:
+        """The key of every row that is asked for."""
+
+    @abstractmethod
+    def find_jobs(self, missing: Collection[Key], folder: Path) -> list[Any]:
+        """The jobs that give the rows with these keys."""
 
     @abstractmethod
     def compute(self, data: Dataset, job: Any, threads: int) -> Result:
-        """Do a job, in this process or in a worker's."""
+        """Do a job, in this process or in a worker's, which has no data but those given."""
 
-    @abstractmethod
-    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Those of the rows that are asked for, in their order."""
+    def key_of(self, row: Mapping[Any, Any]) -> Key:
+        """The key of a row, be it new or recorded."""
+        return tuple(row[name] for name in self.row_key)
 
-    @property
-    @abstractmethod
-    def n_wanted(self) -> int:
-        """Rows that are asked for."""
+    def own_settings(self) -> dict[str, Any]:
+        """The experiment's own settings that its rows depend on."""
+        return {}
 
-    @abstractmethod
-    def describe_problem(self) -> Problem:
-        """What the largest network costs."""
-
-    def check(self) -> None:
-        """Refuse, before anything is computed, what would fail hours later."""
-
-    def kept_folder(self, folder: Path) -> Path:
-        """The folder whose networks are kept."""
-        return folder
-
-    def finish(self, run: Run) -> None:
-        """What is computed from all jobs together."""
+    def finish(self, run: Run, missing: Collection[Key]) -> None:
+        """Add the rows that are computed from all jobs together."""
 
     # What all have
 
@@ -78,50 +82,18 @@ class Experiment(NetworkSettings, DataOptions, ABC):
         return f"{self.name}.csv"
 
     @property
-    def settings(self) -> NetworkSettings:
-        """What defines the networks."""
-        return NetworkSettings(
-            **{each.name: getattr(self, each.name) for each in fields(NetworkSettings)}
-        )
+    def job_data(self) -> Dataset:
+        """What jobs are given."""
+        return self.data
 
-    @cached_property
-    def loaded(self) -> Dataset:
-        """The data as they come, loaded once."""
-        from elmlda.datasets import load_dataset
+    @property
+    def problem(self) -> Problem:
+        """What the largest network costs."""
+        from elmlda.networks.cost import Problem
+        from elmlda.networks.train import choose_precision
 
-        return load_dataset(self.dataset, label=self.label, drop=self.drop, missing=self.missing)
-
-    @cached_property
-    def data(self) -> Dataset:
-        """The data with a training and a test part."""
-        return self.loaded.split()
-
-    def identity(self) -> Any:
-        """What the rows depend on, for the manifest: what is not the default."""
-        from elmlda.runs.manifest import Identity
-
-        named = {each.name for each in fields(NetworkSettings)} | {"seed", "design", "ridge"}
-        data, preparation = self.data, self.describe_preparation()
-        run = {
-            "dataset": data.name,
-            "sha256": data.checksums,
-            **{name: value for name, value in self.changed().items() if name in named},
-            **({"preparation": preparation} if preparation else {}),
-        }
-        defaults = {each.name: each.default for each in fields(self) if each.name in named}
-        return Identity(self.name, run, self.own_settings(), defaults)
-
-    def own_settings(self) -> dict[str, Any]:
-        """The experiment's own settings that its rows depend on."""
-        return {}
-
-    def describe_preparation(self) -> dict[str, str]:
-        """How the data were made from their files."""
-        return self.data.preparation
-
-    def read_sizes(self, fanout: Sequence[int], hidden: Sequence[int] | None) -> tuple[int, ...]:
-        """Hidden sizes: by fan-out, or as they are given."""
-        return tuple(hidden or (self.data.n_inputs * each for each in fanout))
+        precision = choose_precision(self.precision, self.sizes[-1])
+        return Problem.for_dataset(self.data, self.sizes, precision, self.ridges, self.temperature)
 
     def run(
         self,
@@ -130,7 +102,7 @@ class Experiment(NetworkSettings, DataOptions, ABC):
         jobs: int = 1,
         threads: int | None = None,
         cluster: str | None = None,
-        progress: bool | ProgressBar = False,
+        progress: Any = False,
         command: str | None = None,
     ) -> pd.DataFrame:
         """Compute what the folder lacks, and return all rows that are asked for.
@@ -141,154 +113,166 @@ class Experiment(NetworkSettings, DataOptions, ABC):
         jobs : networks to train at the same time, each in its own process
         threads : BLAS threads of each network; default: the cores, divided by `jobs`
         cluster : address or file of a Dask scheduler whose workers train the networks instead
-        progress : whether to show a bar on stderr
+        progress : whether to show a bar on stderr; or a bar of your own, with tqdm's methods
         command : how the run was started, for the manifest; default: the Python call
         """
-        from elmlda.files import explain_refusal
         from elmlda.machine import describe_machine
         from elmlda.networks.cost import require_memory
         from elmlda.runs.folder import open_run
-        from elmlda.runs.kept import keep_network, keep_test
 
         machine = Machine(jobs=jobs, threads=threads, cluster=cluster)
         where = self.find_folder(folder)
         self.check()
-        command = command or spell_call(self, folder)
+        command = command or self.spell_call(folder)
         with open_run(where, self.identity(), command, describe_machine()) as run:
-            missing = self.find_jobs(run.rows(self.table), where)
-            if missing and not cluster:  # only where there is something to train
-                require_memory(self.describe_problem(), machine.jobs)
-            place = self.kept_folder(where)
-            with explain_refusal(place):
-                place.mkdir(exist_ok=True)
-            compute = partial(self.compute, threads=machine.threads_each)
-            notes: set[str] = set()
-            with open_bar(progress, len(missing)) as bar:
-                for result in compute_all(compute, self.job_data, missing, machine):
-                    if result.kept is not None and self.data.test:
-                        keep_test(where, self.data.test.labels, self.data.classes)
-                        keep_network(place, result.network, result.kept)
-                    rows = [{**row, "machine": run.machine} for row in result.rows]
-                    if rows:
-                        run.append(self.table, rows)  # the mark that the job is done
+            missing = self.find_missing(run.rows(self.table))
+            todo = self.find_jobs(missing, where)
+            if todo and not cluster:  # only where there is something to train
+                require_memory(self.problem, machine.jobs)
+            # Workers are given the data beside the experiment, not in it.
+            compute = partial(replace(self, dataset="given").compute, threads=machine.threads_each)
+            bar = open_bar(len(todo), progress) if isinstance(progress, bool) else progress
+            n_redone = 0
+            with closing(bar):
+                for result in compute_all(compute, self.job_data, todo, machine):
+                    self._keep(where, result)
+                    self.append(run, result.rows, missing)  # the mark that the job is done
                     bar.update()
-                    if result.note and result.note not in notes:
-                        notes.add(result.note)
-                        bar.write(result.note, file=sys.stderr)
-            self.finish(run)
-            rows_found = run.rows(self.table)
-            if missing and len(rows_found):
-                run.replace(self.table, self.sort(rows_found))
-            return self.select(rows_found)
+                    n_redone += result.is_redone
+            if n_redone:
+                print(REDONE.format(count(n_redone, "network")), file=sys.stderr)
+            self.finish(run, missing)
+            return self.select(run.rows(self.table))
 
-    @property
-    def job_data(self) -> Dataset:
-        """What jobs are given."""
-        return self.data
+    def dry_run(self, folder: str | Path | None = None, **given: Any) -> DryRun:
+        """What `run` with the same parameters would do and take; nothing is written."""
+        from elmlda.networks.cost import estimate_seconds, predict_peak_bytes
+        from elmlda.runs.folder import read_rows, require_same_run
 
-    def sort(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows come as networks are done: in order of their keys."""
-        keys = [name for name in self.row_key if name in rows]
-        return rows.sort_values(keys, kind="stable", ignore_index=True)
+        machine = Machine(**given)
+        where, data = self.find_folder(folder), self.data
+        self.check()
+        require_same_run(where, self.identity())
+        missing = self.find_missing(read_rows(where / self.table))
+        n_wanted, n_networks = len(self.find_wanted()), len(self.find_jobs(missing, where))
+        needs = (
+            predict_peak_bytes(self.problem, machine.jobs),
+            estimate_seconds(self.problem, n_networks, machine.jobs, machine.threads_each),
+        )
+        return DryRun(where, data, machine, n_wanted - len(missing), n_wanted, n_networks, *needs)
 
     def find_folder(self, folder: str | Path | None) -> Path:
         """The run's folder."""
         return Path(folder).expanduser() if folder else Path("results") / self.data.name
 
-    def dry_run(
+    def identity(self) -> Identity:
+        """What the rows depend on, for the manifest: what is not the default."""
+        from elmlda.runs.folder import Identity
+
+        named = {each.name for each in fields(NetworkSettings)} | {"seed", "design", "ridge"}
+        data = self.data
+        run = {
+            "dataset": data.name,
+            "sha256": data.checksums,
+            **{name: value for name, value in self.changed().items() if name in named},
+            **({"preparation": data.preparation} if data.preparation else {}),
+        }
+        defaults = {each.name: each.default for each in fields(self) if each.name in named}
+        return Identity(self.name, run, self.own_settings(), defaults)
+
+    def find_keys(self, rows: pd.DataFrame) -> list[Key]:
+        """The key of every row."""
+        return [self.key_of(row) for row in rows.to_dict("records")]
+
+    def find_missing(self, rows: pd.DataFrame) -> Collection[Key]:
+        """The keys of the rows that are asked for and not recorded, in their order."""
+        recorded = set(self.find_keys(rows))
+        return dict.fromkeys(key for key in self.find_wanted() if key not in recorded)
+
+    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Those of the rows that are asked for, in that order: they came as networks were done."""
+        places = {key: place for place, key in enumerate(self.find_wanted())}
+        ordered = rows.set_axis([places.get(key, -1) for key in self.find_keys(rows)]).sort_index()
+        return ordered[ordered.index >= 0].reset_index(drop=True)
+
+    def append(self, run: Run, rows: list[dict[str, Any]], missing: Collection[Key]) -> None:
+        """Record those of the rows that are missing, in one write."""
+        if new := [{**row, "machine": run.machine} for row in rows if self.key_of(row) in missing]:
+            run.append(self.table, new)
+
+    def train(
         self,
-        folder: str | Path | None = None,
-        *,
-        jobs: int = 1,
-        threads: int | None = None,
-        cluster: str | None = None,
-    ) -> DryRun:
-        """What `run` would do and take; nothing is written. Parameters are those of `run`."""
-        from elmlda.runs.folder import read_rows
-        from elmlda.runs.manifest import require_same_run
+        data: Dataset,
+        key: tuple[int, ...],
+        sizes_by_ridge: Mapping[float | str, tuple[int, ...]],
+        threads: int,
+    ) -> tuple[TestedNetwork, bool]:
+        """Train and test the network with this spawn key; whether it had to be redone in double."""
+        import numpy as np
 
-        machine = Machine(jobs=jobs, threads=threads, cluster=cluster)
-        where = self.find_folder(folder)
-        self.check()
-        require_same_run(where, self.identity())
-        rows = read_rows(where / self.table)
-        return DryRun(self, where, machine, len(self.select(rows)), len(self.find_jobs(rows, where)))
+        from elmlda.networks.train import Recipe, train_and_test
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Workers are given the data beside the experiment, not in it."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"dataset": "given"}
+        n_hidden = max(max(sizes) for sizes in sizes_by_ridge.values())
+        seed = np.random.SeedSequence(self.seed, spawn_key=key)
+        recipe = Recipe.for_dataset(data, seed, n_hidden, self.settings)
+        tested = train_and_test(data, recipe, sizes_by_ridge, threads, self.temperature)
+        return tested, tested.precision != recipe.precision
 
-    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        printer.text(repr(self))
+    def _keep(self, folder: Path, result: Result) -> None:
+        from elmlda.runs.kept import keep_network, keep_test
 
-    def __repr__(self) -> str:
-        return spell_options(self)
+        if result.kept is not None and self.data.test:
+            keep_test(folder, self.data.test.labels, self.data.classes)
+            keep_network(folder, result.network, result.kept)
 
 
 @dataclass(frozen=True, eq=False)
 class DryRun:
     """What a run would compute, and the memory and time it takes."""
 
-    experiment: Experiment
     folder: Path
+    data: Dataset
     machine: Machine
     n_recorded: int
     """Rows that are asked for and there."""
+    n_wanted: int
     n_networks: int
     """Networks to be trained."""
-
-    @cached_property
-    def peak_bytes(self) -> int:
-        """Of all processes together, or of one worker of a cluster."""
-        from elmlda.networks.cost import predict_total_bytes
-
-        return predict_total_bytes(self.experiment.describe_problem(), self.machine.jobs)
-
-    @cached_property
-    def seconds(self) -> tuple[float, float]:
-        """The least and the most, on this machine, without a cluster."""
-        from elmlda.networks.cost import estimate_seconds
-
-        if not self.n_networks:
-            return 0.0, 0.0
-        problem, machine = self.experiment.describe_problem(), self.machine
-        return estimate_seconds(problem, self.n_networks, machine.jobs, machine.threads_each)
+    peak_bytes: int
+    """Memory of all processes together, or of one worker of a cluster."""
+    seconds: tuple[float, float]
+    """The least and the most time that the run takes on this machine, without a cluster."""
 
     @property
     def needs(self) -> str:
         """Memory and time in words."""
         each = " for each worker" if self.machine.cluster else ""
-        least, most = (format_seconds(max(1.0, seconds)) for seconds in self.seconds)
+        least, most = (_format_seconds(max(1.0, seconds)) for seconds in self.seconds)
         time = f"about {least}" if least == most else f"{least} to {most}"
         return f"{self.peak_bytes / 1e9:.2f} GB of memory{each}, {time}"
 
     def __str__(self) -> str:
-        data = self.experiment.data
-        assert data.test is not None
-        parts = f"{len(data.train.labels):,} to train on, {len(data.test.labels):,} to test on"
+        n_train, n_test = (len(part.labels) for part in (self.data.train, self.data.test) if part)
         lines = [
             f"folder         {self.folder}",
-            f"data           {data.name}: {parts}",
-            f"recorded       {self.n_recorded:,} of {self.experiment.n_wanted:,} rows",
+            f"data           {self.data.name}: {n_train:,} to train on, {n_test:,} to test on",
+            f"recorded       {self.n_recorded:,} of {self.n_wanted:,} rows",
             f"to be trained  {count(self.n_networks, 'network')} {self.machine}",
         ]
         return "\n".join([*lines, f"needs          {self.needs}"] if self.n_networks else lines)
 
 
-def open_bar(progress: bool | ProgressBar, n_jobs: int) -> Any:
-    """The caller's own bar, one on stderr, or one that shows nothing."""
-    if callable(progress):
-        return progress(n_jobs, 0)
+def open_bar(n_networks: int, is_shown: bool) -> Any:
+    """A bar on stderr, or one that counts and shows nothing."""
     from tqdm import tqdm
 
-    is_terminal = sys.stderr.isatty()
     return tqdm(
-        total=n_jobs,
-        disable=not n_jobs,
-        file=sys.stderr if progress else io.StringIO(),  # a disabled bar would not count
+        total=n_networks,
+        disable=not n_networks,
+        file=sys.stderr if is_shown else io.StringIO(),  # a disabled bar would not count
         unit="network",
         dynamic_ncols=True,
-        mininterval=0.1 if is_terminal else 60,
+        mininterval=0.1 if sys.stderr.isatty() else 60,
     )
 
 
@@ -297,21 +281,8 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def spell_options(options: Options) -> str:
-    """The Python call that makes it: what is not the default, no absolute path."""
-    shown = (f"{name}={_shorten(value)!r}" for name, value in options.changed().items())
-    return f"{type(options).__name__}({', '.join(shown)})"
-
-
-def spell_call(experiment: Options, folder: str | Path | None) -> str:
-    """The Python call that runs the experiment."""
-    where = "" if folder is None else repr(without_folders(str(folder)))
-    return f"{experiment!r}.run({where})"
-
-
-def _shorten(value: Any) -> Any:
-    if isinstance(value, str):
-        return without_folders(value)
-    if isinstance(value, tuple):
-        return tuple(map(_shorten, value))
-    return value if isinstance(value, int | float) else type(value).__name__
+def _format_seconds(seconds: float) -> str:
+    """As in 40 s, 12 min, 3.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, share_cores
-from elmlda.options import OptionError, Options, option, optional, text, whole
+from elmlda.options import OptionError, Options, option, text, whole
 
 MOST_PROCESSES = 1024
 CLUSTER_SECONDS = 60
@@ -22,18 +22,16 @@ CLUSTER_SECONDS = 60
 class Machine(Options):
     """What a run may use of this machine or of a cluster; changes no result beyond rounding."""
 
-    jobs: int = option(
-        1, whole(1, MOST_PROCESSES), "Networks to train at the same time, each in its own process."
-    )
+    jobs: int = option(1, whole(1, MOST_PROCESSES), "Networks to train at the same time.")
     threads: int | None = option(
         None,
-        optional(whole(1, MOST_PROCESSES)),
-        "BLAS threads of each network.  [default: the cores, divided by --jobs]",
+        whole(1, MOST_PROCESSES),
+        "BLAS threads of each.  [default: cores / --jobs]",
     )
     cluster: str | None = option(
         None,
-        optional(text()),
-        "Train on a Dask cluster: its scheduler's address, such as tcp://HOST:8786, or its file.",
+        text(),
+        "Train there: address or file of a Dask scheduler.",
     )
 
     def __post_init__(self) -> None:
@@ -80,7 +78,7 @@ def compute_all(
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    with _choose_backend(machine, data), _without_left_overs(machine):
+    with _open_cluster(machine.cluster, data) if machine.cluster else _end_workers():
         parallel = Parallel(
             n_jobs=None if machine.cluster else machine.jobs, return_as="generator_unordered"
         )
@@ -102,21 +100,14 @@ def compute_all(
 
 
 @contextmanager
-def _without_left_overs(machine: Machine) -> Iterator[None]:
+def _end_workers() -> Iterator[None]:
     """End worker processes when a run ends: at once if it failed, before the folder is unlocked."""
+    from joblib.externals.loky import get_reusable_executor
+
     try:
         yield
     finally:
-        if not machine.cluster:
-            from joblib.externals.loky import get_reusable_executor
-
-            get_reusable_executor().shutdown(wait=True, kill_workers=True)
-
-
-def _choose_backend(machine: Machine, data: Any) -> AbstractContextManager[Any]:
-    if not machine.cluster:
-        return nullcontext()
-    return _open_cluster(machine.cluster, data)
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager

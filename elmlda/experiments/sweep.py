@@ -7,38 +7,36 @@ for every fold of every repeat.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from elmlda.errors import ElmldaError
-from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.job import (
-    Job,
-    Result,
-    as_recorded,
-    describe_network,
-    describe_precision,
-    independent_key,
-    largest_size,
-    make_rows,
-    pack_network,
-    refuse_two_sizes,
-    require_possible,
-    require_samples,
-    train_job,
-)
-from elmlda.options import DESIGNS, OptionError, flag, numbers, one_of, option, optional, ridges, whole
+from elmlda.experiments.experiment import Experiment, Key, Result
+from elmlda.experiments.training import most_units
+from elmlda.options import DESIGNS, OptionError, flag, number, one_of, option, or_loo, whole
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from elmlda.datasets import Dataset
-    from elmlda.networks.cost import Problem
+    from elmlda.networks.train import TestedNetwork, TestScores
 
-FANOUT_HELP = "Hidden units for each input: 1-20, or 1-10,12,15,20."
-HIDDEN_HELP = "Numbers of hidden units instead of --fanout: 100,500,1000-5000:1000."
+METHODS = ("pi", "pi_constant", "lda")
+SMALLEST_HALF = 2.0**-24
+"""Float16's smallest number above 0."""
+
+
+class SweepJob(NamedTuple):
+    """A network to be trained and tested."""
+
+    repeat: int
+    fold: int | None
+    sizes: tuple[int, ...]
+    """Hidden sizes, ascending: the network has the largest, the others are its first units."""
+    is_kept: bool = False
+    """Whether its posteriors and wrong answers are kept."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -53,14 +51,11 @@ class Sweep(Experiment):
     name = "sweep"
     row_key = ("repeat", "fold", "rule", "ridge", "n_hidden")
 
-    fanout: Any = option("1-20", numbers("1-20"), FANOUT_HELP)
-    hidden: Any = option(None, optional(numbers("100,500")), HIDDEN_HELP)
-    repeats: int = option(200, whole(1, 10_000), "Networks with new random weights; the paper has 200.")
+    repeats: int = option(200, whole(1, 10_000), "Networks with new random weights.")
     ridge: Any = option(
         0.0,
-        ridges(several=True),
-        "Added to the diagonal of the Gram matrix: 0 is the paper's; gcv chooses it by generalised "
-        "cross-validation; several with commas.",
+        or_loo(number(), several=True),
+        "Added to the Gram matrix's diagonal; loo chooses it; several with commas.",
     )
     design: str = option(
         "nested",
@@ -70,13 +65,13 @@ class Sweep(Experiment):
     )
     validation: int | None = option(
         None,
-        optional(whole()),
-        "Hold out the last N training samples and test on them instead of the test part.",
+        whole(),
+        "Test on the last N training samples, which are held out.",
     )
     folds: int | None = option(
         None,
-        optional(whole(2, 10_000)),
-        "Folds of repeated stratified cross-validation, for data without a test part.",
+        whole(2, 10_000),
+        "Folds of stratified cross-validation, for data without a test part.",
     )
     keep: bool = option(
         True, flag(), "Keep test posteriors at the largest size and all wrong answers, for ensembles."
@@ -84,7 +79,6 @@ class Sweep(Experiment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse_two_sizes(self)
         if self.folds and self.validation:
             raise OptionError(
                 "", "{folds} and {validation} exclude each other.", folds=None, validation=None
@@ -92,10 +86,18 @@ class Sweep(Experiment):
         if self.folds and self.design != "nested":
             raise OptionError("", "{folds} needs {design}.", folds=None, design="nested")
 
+    def own_settings(self) -> dict[str, Any]:
+        changed = self.changed()
+        names = ("folds", "validation", "temperature")
+        return {name: changed[name] for name in names if name in changed}
+
     @cached_property
     def data(self) -> Dataset:
+        """The training and the test part, or the first fold: no other has fewer training samples."""
         if self.folds:
-            return next(iter(self.loaded.folds(self.folds, self._fold_rng(0))))
+            fold = self.divide(self.loaded, 0, 0)
+            shared = {name: text for name, text in fold.preparation.items() if name != "rows"}
+            return replace(fold, preparation=shared)
         divided = self.loaded.split()
         return divided.hold_out(self.validation) if self.validation else divided
 
@@ -103,124 +105,172 @@ class Sweep(Experiment):
     def job_data(self) -> Dataset:
         return self.loaded if self.folds else self.data
 
-    def own_settings(self) -> dict[str, Any]:
-        settings = {"folds": self.folds, "validation": self.validation}
-        return {name: value for name, value in settings.items() if value}
+    def divide(self, loaded: Dataset, repeat: int, fold: int) -> Dataset:
+        """One fold to test on, the others to train on."""
+        import numpy as np
 
-    def describe_preparation(self) -> dict[str, str]:
-        """Every fold has rows of its own."""
-        found = self.data.preparation
-        return {key: value for key, value in found.items() if not (self.folds and key == "rows")}
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Hidden sizes, ascending."""
-        return self.read_sizes(self.fanout, self.hidden)
-
-    @property
-    def ridges(self) -> tuple[float | str, ...]:
-        return self.ridge if isinstance(self.ridge, tuple) else (self.ridge,)
-
-    @cached_property
-    def sizes_by_ridge(self) -> dict[float | str, tuple[int, ...]]:
-        """The sizes at which LDA can have a solution: without a ridge, samples bound them."""
-        most = largest_size(self.data)
-        fewer = tuple(size for size in self.sizes if size <= most)
-        return {ridge: fewer if ridge == 0 else self.sizes for ridge in self.ridges}
-
-    @property
-    def n_wanted(self) -> int:
-        return self.repeats * (self.folds or 1) * sum(map(len, self.sizes_by_ridge.values()))
+        assert self.folds
+        seed = np.random.SeedSequence(self.seed, spawn_key=(repeat, 0))
+        return next(islice(loaded.folds(self.folds, np.random.default_rng(seed)), fold, None))
 
     def check(self) -> None:
         if self.folds and self.loaded.test is not None:
             raise ElmldaError(
                 f"{self.loaded.name} has a test part of its own.", "Leave out {folds}.", folds=None
             )
-        require_possible(self.data, self.settings)
-        if not any(self.sizes_by_ridge.values()):
-            require_samples(self.data, self.sizes[0], self.hidden)
-        if self.ridge == 0:
-            require_samples(self.data, self.sizes[-1], self.hidden)
+        super().check()
 
-    def describe_problem(self) -> Problem:
-        has_rule = any(isinstance(ridge, str) for ridge in self.ridges)
-        return describe_network(self, self.sizes, n_ridges=len(self.ridges), has_rule=has_rule)
+    # Rows and the networks that give them
 
-    def find_jobs(self, rows: pd.DataFrame, folder: Path) -> list[Job]:
-        """Networks without a row for each of their sizes and ridges."""
-        recorded = set(map(tuple, self._places(rows).to_numpy())) if len(rows) else set()
-        wanted = {(as_recorded(r), size) for r, sizes in self.sizes_by_ridge.items() for size in sizes}
-        jobs: list[Job] = []
-        for repeat in range(self.repeats):
-            for fold in range(self.folds) if self.folds else [-1]:
-                missing = {(r, size) for r, size in wanted if (repeat, fold, r, size) not in recorded}
-                if missing:
-                    jobs += self._make_jobs(repeat, fold, missing)
-        return jobs
-
-    def _places(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Repeat, fold (-1: none), rule or ridge, and size of each row."""
-        places = rows[["repeat", "fold", "rule", "n_hidden"]].copy()
-        places["fold"] = places["fold"].fillna(-1).astype(int)
-        places["rule"] = rows["rule"].where(rows["rule"] != "fixed", rows["ridge"])
-        return places
-
-    def _make_jobs(self, repeat: int, fold: int, missing: set[tuple[float | str, int]]) -> list[Job]:
-        """A nested network gives all its sizes, and is kept with all of them or not at all."""
-        sizes = sorted({size for _, size in missing})
-        by_ridge = {
-            ridge: tuple(size for size in found if (as_recorded(ridge), size) in missing)
-            for ridge, found in self.sizes_by_ridge.items()
-        }
-        by_ridge = {ridge: found for ridge, found in by_ridge.items() if found}
-        if self.folds:
-            return [Job((repeat, 1 + fold), by_ridge, fold)]
-        if self.design == "nested" and (
-            self.keep and len(self.ridges) == 1 and sizes[-1] == self.sizes[-1]
-        ):
-            recorded = frozenset(self.sizes) - frozenset(sizes)
-            return [Job((repeat,), self.sizes_by_ridge, is_kept=True, recorded=recorded)]
-        if self.design == "nested":
-            return [Job((repeat,), by_ridge)]
+    def find_wanted(self) -> list[Key]:
+        """Without a ridge, LDA has a solution only up to a number of units that the samples set."""
+        most = most_units(self.data)
         return [
-            Job(
-                independent_key(repeat, size, self.data.n_inputs),
-                {ridge: (size,) for ridge, found in by_ridge.items() if size in found},
-            )
-            for size in sizes
+            (repeat, fold, _as_recorded(ridge), size)
+            for repeat in range(self.repeats)
+            for fold in (range(self.folds) if self.folds else [None])
+            for ridge in self.ridges
+            for size in self.sizes
+            if ridge != 0 or size <= most
         ]
 
-    def _fold_rng(self, repeat: int) -> Any:
-        import numpy as np
+    def key_of(self, row: Mapping[Any, Any]) -> Key:
+        fold, rule = row["fold"], row["rule"]
+        ridge = _as_recorded(row["ridge"]) if rule == "fixed" else rule
+        return row["repeat"], None if fold != fold else fold, ridge, row["n_hidden"]
 
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(repeat, 0)))
+    def find_jobs(self, missing: Collection[Key], folder: Path) -> list[SweepJob]:
+        """A network for each repeat and fold; in the independent design one for each size, too."""
+        if self.design == "independent":
+            places = dict.fromkeys((repeat, fold, (size,)) for repeat, fold, _, size in missing)
+            return [SweepJob(*place) for place in places]
+        largest: dict[tuple[int, int | None], int] = {}
+        for repeat, fold, _, size in missing:
+            largest[repeat, fold] = max(size, largest.get((repeat, fold), 0))
+        is_kept = self.keep and len(self.ridges) == 1
+        return [
+            SweepJob(
+                repeat,
+                fold,
+                tuple(size for size in self.sizes if size <= most),
+                # The folds of one repeat test every sample once.
+                is_kept=is_kept and most == self.sizes[-1] and (fold is None or repeat == 0),
+            )
+            for (repeat, fold), most in largest.items()
+        ]
 
-    def compute(self, data: Dataset, job: Job, threads: int) -> Result:
+    def compute(self, data: Dataset, job: SweepJob, threads: int) -> Result:
         """Train and test a network."""
-        from itertools import islice
-
-        repeat = job.key[0]
-        if self.folds and job.fold is not None:
-            folds = data.folds(self.folds, self._fold_rng(repeat))
-            data = next(islice(folds, job.fold, None))
-        tested = train_job(self, data, job, threads)
+        repeat, fold, sizes, is_kept = job
+        key: tuple[int, ...] = (repeat,)
+        if fold is not None:
+            data, key = self.divide(data, repeat, fold), (repeat, 1 + fold)
+        elif self.design == "independent":
+            key = independent_key(repeat, sizes[0], data.n_inputs)
+        most = most_units(data)
+        by_ridge = {r: tuple(size for size in sizes if r != 0 or size <= most) for r in self.ridges}
+        by_ridge = {ridge: found for ridge, found in by_ridge.items() if found}
+        tested, is_redone = self.train(data, key, by_ridge, threads)
         rows = [
-            {"repeat": repeat, "fold": job.fold, **row}
+            {"repeat": repeat, "fold": fold, **row}
             for scores in tested.scores
             for row in make_rows(data, scores, tested)
-            if row["n_hidden"] not in job.recorded
         ]
-        kept = pack_network(data, tested.scores) if job.is_kept else None
-        return Result(rows, repeat, kept, describe_precision(self, job, tested))
+        kept = pack_network(data, tested) if is_kept else None
+        if kept and fold is not None:
+            assert data.test is not None
+            names = [name for name in ("posteriors", "tempered") if name in kept]
+            kept = {name: kept[name] for name in names} | {"labels": data.test.labels}
+        return Result(rows, repeat if fold is None else fold, kept, is_redone)
 
-    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
-        if not len(rows):
-            return rows
-        places = self._places(rows)
-        is_wanted = (
-            (places["repeat"] < self.repeats)
-            & places["n_hidden"].isin(self.sizes)
-            & places["rule"].isin([as_recorded(ridge) for ridge in self.ridges])
+
+def independent_key(repeat: int, n_hidden: int, n_inputs: int) -> tuple[int, ...]:
+    """Spawn key of the independent design: every size has networks of its own.
+
+    They are known by their fan-out or, where that is not whole, by their hidden units.
+    """
+    fanout, rest = divmod(n_hidden, n_inputs)
+    return (repeat, fanout) if rest == 0 else (repeat, 0, n_hidden)
+
+
+def _as_recorded(ridge: float | str) -> float | str:
+    """A ridge with as many digits as rows have."""
+    return ridge if isinstance(ridge, str) else float(f"{ridge:.6g}")
+
+
+def make_rows(data: Dataset, scores: TestScores, tested: TestedNetwork) -> list[dict[str, Any]]:
+    """A row for each size: counts, and how good LDA's posteriors are."""
+    from elmlda.core.evaluate import count_errors, measure_posteriors, posteriors
+
+    assert data.test is not None
+    labels = data.test.labels
+    n_solved = scores.lda.shape[1]
+    pi, pi_constant, lda = (count_errors(getattr(scores, name), labels) for name in METHODS)
+    rows = []
+    for i, (size, tau) in enumerate(zip(scores.sizes, scores.temperatures, strict=True)):
+        quality: dict[str, Any] = dict.fromkeys(("log_loss", "brier", "calibration_error"))
+        tempered, is_tempered = quality, i < n_solved and is_temperature(tau)
+        if i < n_solved:
+            quality = measure_posteriors(posteriors(scores.lda[:, i]), labels)
+        if is_tempered:
+            tempered = measure_posteriors(posteriors(tau * scores.lda[:, i]), labels)
+        rows.append(
+            {
+                "n_hidden": size,
+                "fanout": size / data.n_inputs,
+                "rule": scores.rule,
+                "ridge": scores.ridge,
+                "pi_errors": int(pi[i]),
+                "pi_constant_errors": int(pi_constant[i]),
+                "lda_errors": int(lda[i]) if i < n_solved else None,
+                "n_test": len(labels),
+                **quality,
+                "temperature": float(tau) if is_tempered else None,
+                **{f"tempered_{name}": value for name, value in tempered.items()},
+                "seconds": tested.seconds,
+                "precision": tested.precision,
+            }
         )
-        return self.sort(rows[is_wanted])
+    return rows
+
+
+def is_temperature(value: float) -> bool:
+    """Whether scores times this have other posteriors: 1 is the paper's, nan is none."""
+    return value > 0 and value != 1
+
+
+def pack_network(data: Dataset, tested: TestedNetwork) -> dict[str, Any] | None:
+    """LDA's posteriors at the largest size, and each method's wrong answers; None without LDA's.
+
+    `truth` is the logarithm of the true class's posterior, which float16 would round to zero: an
+    ensemble's log-loss follows from it. With a temperature, the tempered posteriors are kept too. Below
+    float16's smallest number they count as that.
+
+    A rule that chooses the ridge has scores of its own for every size.
+    """
+    import numpy as np
+    from scipy.special import log_softmax
+
+    from elmlda.core.evaluate import posteriors, round_posteriors
+
+    assert data.test is not None
+    labels = data.test.labels
+    sizes = [size for scores in tested.scores for size in scores.sizes]
+    pi, pi_constant, lda = (
+        np.hstack([getattr(scores, name) for scores in tested.scores]) for name in METHODS
+    )
+    if lda.shape[1] < len(sizes):
+        return None
+    by_method = np.stack([pi, pi_constant, lda]).argmax(axis=-1)
+    wrong = by_method.swapaxes(1, 2) != labels
+    tempered, tau = {}, tested.scores[-1].temperatures[-1]
+    if is_temperature(tau):
+        exact = np.maximum(posteriors(tau * lda[:, -1]), SMALLEST_HALF)
+        tempered = {"tempered": round_posteriors(exact, np.float16)}
+    return {
+        "posteriors": round_posteriors(posteriors(lda[:, -1]), np.float16),
+        **tempered,
+        "truth": log_softmax(lda[:, -1], axis=1)[np.arange(len(labels)), labels].astype(np.float16),
+        "wrong": np.packbits(wrong, axis=-1),
+        "sizes": np.array(sizes),
+    }

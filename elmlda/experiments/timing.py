@@ -6,28 +6,19 @@ cancels out. Every pair has networks of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmlda.experiments.experiment import Experiment
-from elmlda.experiments.job import (
-    Job,
-    Result,
-    describe_network,
-    independent_key,
-    refuse_two_sizes,
-    require_possible,
-    require_samples,
-    train_job,
-)
-from elmlda.experiments.sweep import FANOUT_HELP, HIDDEN_HELP
-from elmlda.options import numbers, option, optional, ridges, whole
+from elmlda.experiments.experiment import Experiment, Key, Result
+from elmlda.experiments.sweep import independent_key
+from elmlda.experiments.training import FANOUT_HELP
+from elmlda.options import numbers, option, whole
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from elmlda.core.hidden import HiddenLayer
     from elmlda.datasets import Dataset
     from elmlda.networks.cost import Problem
 
@@ -41,101 +32,70 @@ class Timing(Experiment):
     """
 
     name = "timing"
-    row_key = ("pair", "n_hidden", "position")
+    row_key = ("pair", "n_hidden", "method")
 
     fanout: Any = option("1-10,12,15,20", numbers("1-20"), FANOUT_HELP)
-    hidden: Any = option(None, optional(numbers("100,500")), HIDDEN_HELP)
-    pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each fan-out.")
-    ridge: Any = option(0.0, ridges(several=False), "Added to the diagonal; 0 is the paper's.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        refuse_two_sizes(self)
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Hidden sizes, ascending."""
-        return self.read_sizes(self.fanout, self.hidden)
+    pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each size.")
 
     @property
-    def n_wanted(self) -> int:
-        n_networks = -(-self.pairs // 2)
-        return (2 * self.pairs + n_networks) * len(self.sizes)
-
-    def check(self) -> None:
-        require_possible(self.data, self.settings)
-        if self.ridge == 0:
-            require_samples(self.data, self.sizes[-1], self.hidden)
-
-    def describe_problem(self) -> Problem:
+    def problem(self) -> Problem:
         """The hidden outputs of all training samples are held."""
-        from dataclasses import replace
+        one = replace(super().problem, sizes=self.sizes[-1:])
+        return replace(one, input_bytes=one.input_bytes + one.itemsize * one.n_train * one.n_hidden)
 
-        problem = describe_network(self, (self.sizes[-1],))
-        held = problem.itemsize * problem.n_train * problem.n_hidden
-        return replace(problem, input_bytes=problem.input_bytes + held)
-
-    def find_jobs(self, rows: pd.DataFrame, folder: Path) -> list[Job]:
-        """Networks whose pairs are not recorded, small sizes first; each has two pairs."""
-        done = set(zip(rows["pair"], rows["n_hidden"], strict=True)) if len(rows) else set()
+    def find_wanted(self) -> list[Key]:
+        """A network has two pairs, and both methods in one pass with the first."""
+        methods = ("pi", "lda", "both"), ("pi", "lda")
         return [
-            Job(independent_key(pair // 2, size, self.data.n_inputs), {self.ridge: (size,)})
+            (pair, size, method)
             for size in self.sizes
-            for pair in range(0, self.pairs, 2)
-            if (min(pair + 1, self.pairs - 1), size) not in done
+            for pair in range(self.pairs)
+            for method in methods[pair % 2]
         ]
 
-    def compute(self, data: Dataset, job: Job, threads: int) -> Result:
-        """Time a pair, and both methods in one pass."""
-        import time
+    def find_jobs(self, missing: Collection[Key], folder: Path) -> list[tuple[int, int]]:
+        """Networks by their number and size, small sizes first."""
+        return list(dict.fromkeys((pair // 2, size) for pair, size, _ in missing))
 
+    def compute(self, data: Dataset, job: tuple[int, int], threads: int) -> Result:
+        """Time two pairs on a network, and both methods in one pass."""
         import numpy as np
 
         from elmlda.networks.time_pair import time_pair
         from elmlda.networks.train import Recipe, resolve_priors
 
         assert data.test is not None
-        (size,), first = job.sizes, 2 * job.key[0]
-        seed = np.random.SeedSequence(self.seed, spawn_key=job.key)
+        (number, size), (train, test) = job, (data.train, data.test)
+        key = independent_key(number, size, data.n_inputs)
+        seed = np.random.SeedSequence(self.seed, spawn_key=key)
         recipe = Recipe.for_dataset(data, seed, size, self.settings)
-        train, test = data.train, data.test
         priors = resolve_priors(self.priors, train.count_classes(data.n_classes))
-        n_pairs = min(2, self.pairs - first)
-        timed = time_pair(
-            lambda: recipe.draw_layer(train.inputs, train.labels),
-            train,
-            test,
-            priors,
-            self.ridge,
-            n_pairs,
-        )
+        n_pairs = min(2, self.pairs - 2 * number)
+
+        def draw_layer() -> HiddenLayer:
+            return recipe.draw_layer(train.inputs, train.labels)
+
+        timed = time_pair(draw_layer, train, test, priors, self.ridge, n_pairs)
         start = time.process_time()
-        both = train_job(self, data, job, 1)
-        times = [
-            *(
-                (each.position, each.method, each.cpu_seconds, each.seconds, each.test_seconds)
-                for each in timed
-            ),
-            (-1, "both", time.process_time() - start, both.seconds, None),
-        ]
+        both, _ = self.train(data, key, {self.ridge: (size,)}, threads=1)
+        cpu_seconds = time.process_time() - start
+        timed.append(
+            {"position": -1, "method": "both", "cpu_seconds": cpu_seconds, "seconds": both.seconds}
+        )
         return Result(
             [
                 {
-                    "pair": first + position // 2 if position >= 0 else first,
-                    "position": position,
+                    "pair": 2 * number + max(0, each["position"]) // 2,
+                    "position": each["position"],
                     "fanout": size / data.n_inputs,
                     "n_hidden": size,
-                    "method": method,
-                    "cpu_seconds": cpu_seconds,
-                    "seconds": seconds,
-                    "test_seconds": test_seconds,
+                    "method": each["method"],
+                    "cpu_seconds": each["cpu_seconds"],
+                    "seconds": each["seconds"],
+                    "test_seconds": each.get("test_seconds"),
+                    "hidden_seconds": each.get("hidden_seconds"),
                     "precision": recipe.precision,
                 }
-                for position, method, cpu_seconds, seconds, test_seconds in times
+                for each in timed
             ]
         )
-
-    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
-        if not len(rows):
-            return rows
-        return self.sort(rows[(rows["pair"] < self.pairs) & rows["n_hidden"].isin(self.sizes)])

@@ -1,24 +1,27 @@
-"""Classify the samples in a file with a model, and compare with their labels."""
+"""Classify the samples in a file with a model, and compare with their labels if the file has them."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from elmlda.core.arrays import FloatArray
-from elmlda.datasets.samples import SampleFormat, is_image, read_samples
-from elmlda.errors import ElmldaError, ElmldaValueError
+from elmlda.core import FloatArray, IntArray
+from elmlda.datasets.arrays import find_parts, index_classes, parse_idx, read_arrays, read_content
+from elmlda.datasets.images import IMAGE_SUFFIXES, read_digit
+from elmlda.datasets.tables import NO_LABEL, TABLE_SUFFIXES, read_table
+from elmlda.errors import ElmldaError, ElmldaValueError, format_shape, join_words
 from elmlda.networks.model import Model
 
-TrueLabels = Callable[[Path, int], str | None]
-"""A file and the number of a sample in it -> its label, or None if that is not known."""
+LABELS_OF = {"x_test": "y_test", "x": "y"}
+"""Names of the arrays in an .npz file."""
+UNKNOWN = -1
+"""Instead of a class index: the sample has no label, or one that the model does not know."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,75 +31,105 @@ class Answers:
     path: Path
     values: FloatArray
     """n_samples × n_classes."""
-    truth: list[str | None]
-    """Each sample's label where it is known."""
+    truth: IntArray | None
+    """Each sample's class index or UNKNOWN; None if the file has no labels."""
+    numbers: Any
+    """Where each sample is: its line in a table, else its index."""
 
     def name(self, sample: int) -> str:
-        return str(self.path) if len(self.values) == 1 else f"{self.path}:{sample}"
-
-    def right(self, classes: NDArray[Any]) -> list[bool]:
-        """Whether the samples that have a label were classified as that."""
-        pairs = zip(classes[self.values.argmax(axis=1)], self.truth, strict=True)
-        return [str(label) == true for label, true in pairs if true is not None]
+        """As in new.csv:2 or new.npy[0]."""
+        if is_table(self.path):
+            return f"{self.path}:{self.numbers[sample]}"
+        return f"{self.path}[{sample}]" if len(self.values) > 1 else str(self.path)
 
 
-def classify(path: Path, model: Model, form: SampleFormat, truth: TrueLabels) -> Answers:
-    """Classify the samples in a file; full ink of an image is the training data's largest input."""
-    samples = read_samples(path, form)
-    if is_image(path):
-        samples = samples * ((model.largest_input or 255) / 255)
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that it has a sample in each line."""
+    return path.name.lower().endswith(TABLE_SUFFIXES)
+
+
+def classify(path: Path, model: Model) -> Answers:
+    """Classify the samples in a file: a table, arrays, an IDX file or a folder of four, or an image."""
+    if is_table(path):
+        inputs, labels, numbers = _read_table(path, model)
+    else:
+        inputs, labels = _read_arrays(path, model)
+        numbers = np.arange(len(inputs))
     try:
-        values = model.values(samples, len(samples))
+        values = model.values(inputs)
     except ElmldaValueError as error:
         raise ElmldaError(f"{path}: {error}") from error
-    labels = [_check_label(path, model, truth(path, i)) for i in range(len(values))]
-    return Answers(path, values, labels)
+    return Answers(path, values, _match_labels(labels, model), numbers)
 
 
-def _check_label(path: Path, model: Model, label: str | None) -> str | None:
-    known = [str(each) for each in model.classes]
-    if label is not None and label not in known:
-        raise ElmldaError(
-            f"{path}: its label is '{label}', the model's are {', '.join(known[:20])}.",
-            "Say with {labels} where labels are.",
-            labels=None,
-        )
-    return label
+def _read_table(path: Path, model: Model) -> tuple[FloatArray, NDArray[Any] | None, Any]:
+    """Inputs, labels and lines; missing values are NaN if they are to be filled.
 
-
-def find_labels(source: str | None) -> TrueLabels:
-    """Labels by their source.
-
-    folder is the name of the folder that a file is in; name the file's own up to the first character
-    that is no letter or digit; anything else a CSV file with the columns file and label, and sample
-    where a file has several.
+    Columns are found by their names; without names they are the model's, in its order.
     """
-    if source is None:
-        return lambda _path, _sample: None
-    if source == "folder":
-        return lambda path, _sample: path.absolute().parent.name
-    if source == "name":
-        return lambda path, _sample: re.split(r"[\W_]", path.stem)[0]
-    labels = _read_labels(Path(source))
-    return lambda path, sample: labels.get((os.path.abspath(path), sample))  # noqa: PTH100  keeps links
+    table, label = read_table(path), None
+    places, declared = table.keep(), model.columns
+    wanted = [{"name": ""}] * model.recipe.n_inputs
+    if declared:
+        wanted = [column for column in declared if "label" not in column]
+    if declared and table.has_names:
+        label = next((column["name"] for column in declared if "label" in column), None)
+        if lacking := [each["name"] for each in wanted if each["name"] not in table.names]:
+            table.fail(f"no column {join_words(lacking, 'or')}, which the model was trained with.")
+        places = [table.names.index(column["name"]) for column in wanted]
+    if len(places) != len(wanted):
+        fact = f"{len(places):,} columns, the model takes {len(wanted):,}."
+        table.fail(f"{fact} Name them in the first line, as in the training data, or leave others out.")
+    parts = []
+    for place, column in zip(places, wanted, strict=True):
+        parts.append(table.encode(place, column)[1])
+        lacks = np.isnan(parts[-1]).any(axis=1) & ("missing" not in column)
+        table.require_values(place, lacks, "Fill it in, or train the model with {missing_}.")
+    labels = None
+    if label in table.names:
+        texts = table.read_texts(table.names.index(label), NO_LABEL)
+        labels = texts.reindex(table.cells.index, fill_value="").to_numpy(str)
+    return np.hstack(parts), labels, table.rows
 
 
-def _read_labels(path: Path) -> dict[tuple[str, int], str]:
-    """Labels by file, as seen from here and from the table's own folder, and sample."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        table["sample"] = table["sample"].astype(int) if "sample" in table else 0
-        rows = list(zip(table["file"], table["sample"], table["label"], strict=True))
-    except KeyError as error:
-        raise ElmldaError(f"{path}: no column {error}, expected file and label.") from error
-    except (OSError, ValueError) as error:
-        raise ElmldaError(f"{path}: not a table of labels: {error}.") from error
-    labels: dict[tuple[str, int], str] = {}
-    for name, sample, label in rows:
-        for folder in {path.parent.absolute(), Path.cwd()}:
-            key = os.path.abspath(folder / name), sample  # noqa: PTH100
-            if labels.setdefault(key, label) != label:
-                raise ElmldaError(
-                    f"{path}: two labels for sample {sample} of {name}, '{labels[key]}' and '{label}'."
-                )
-    return labels
+def _read_arrays(path: Path, model: Model) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Inputs, and labels of an .npz file's x_test or x, or of an IDX folder's test part."""
+    labels, shape, n_inputs = None, model.image_shape, model.recipe.n_inputs
+    if path.name.lower().endswith(IMAGE_SUFFIXES):
+        values: NDArray[Any] = read_digit(path, shape) * ((model.largest_input or 255) / 255)
+    elif path.suffix in (".npz", ".npy"):
+        arrays = read_arrays(path, *LABELS_OF, *LABELS_OF.values()) or read_arrays(path)
+        key = next((key for key in (*LABELS_OF, *arrays) if key in arrays), "nothing")
+        if key not in LABELS_OF and len(arrays) != 1:
+            found = join_words(arrays or [key])
+            raise ElmldaError(f"{path}: it has {found}, expected x, x_test or a single array.")
+        values, labels = arrays[key], arrays.get(LABELS_OF.get(key, "no labels"))
+    elif path.is_dir():
+        *_, images, classes = find_parts(path).values()
+        values, labels = (parse_idx(read_content(file), file) for file in (images, classes))
+    else:
+        values = parse_idx(read_content(path), path)
+    samples = values[None] if values.shape in (shape, (n_inputs,)) else values
+    n_values, is_numeric = math.prod(samples.shape[1:]), values.dtype.kind in "buif"
+    if not is_numeric or samples.ndim < 2 or not len(samples) or n_values != n_inputs:
+        wanted = f"{n_inputs:,} numbers" + (f" ({format_shape(shape)})" if shape else "")
+        found = f"{format_shape(values.shape)} of {values.dtype}"
+        raise ElmldaError(f"{path}: {found}, the model takes samples of {wanted}.")
+    if labels is not None and labels.size != len(samples):
+        raise ElmldaError(f"{path}: {len(samples):,} samples, but {labels.size:,} labels.")
+    samples = samples.reshape(len(samples), -1)
+    if len(bad := np.flatnonzero(~np.isfinite(samples).all(axis=1))):
+        raise ElmldaError(f"{path}[{bad[0]}]: a value is missing, NaN or infinite.")
+    return samples, labels
+
+
+def _match_labels(labels: NDArray[Any] | None, model: Model) -> IntArray | None:
+    """The class index of each label, or UNKNOWN; 1.0 is the same class as 1."""
+    if labels is None:
+        return None
+    texts, known = labels.ravel().astype(str), model.classes.astype(str)
+    truth = np.full(len(texts), UNKNOWN)
+    given = np.flatnonzero(texts != "")
+    _, indices = index_classes(np.concatenate([known, texts[given]]))
+    truth[given] = pd.Index(indices[: len(known)]).get_indexer(pd.Index(indices[len(known) :]))
+    return truth

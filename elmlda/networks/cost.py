@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.core.blas import multiply
-from elmlda.core.input_weights import UNITS_PER_DRAW
+from elmlda.core.leave_one_out import MOST_DECOMPOSED, ROWS_PER_SOLVE
+from elmlda.core.statistics import count_rows
+from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory, held_memory
 
@@ -21,8 +24,7 @@ HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np
 BASE_BYTES = 90_000_000
 """The interpreter with its libraries and BLAS's buffers."""
 LARGE_BYTES = 32 << 20
-"""Freed arrays of this size go back to the system at once, smaller ones may stay with the process:
-the highest that glibc's threshold rises to."""
+"""Freed arrays up to this size may stay with the process: glibc's threshold rises no higher."""
 NETWORK_SECONDS = 0.01
 """What a network takes beyond its floating-point operations: drawing, rows, writing to disk."""
 SLOWEST = 2.5
@@ -42,13 +44,36 @@ class Problem:
     n_ridges: int = 1
     """Each has a factorisation of its own."""
     has_rule: bool = False
-    """Whether a ridge is chosen from eigenvalues, at every size."""
+    """Whether a ridge is chosen by leaving one out, at every size."""
+    leaves_out: bool = False
+    """Whether a sample of the hidden outputs is held, to leave one out."""
     input_bytes: int = 0
     """Memory of the data."""
+
+    @classmethod
+    def for_dataset(
+        cls,
+        data: Dataset,
+        sizes: Sequence[int],
+        precision: str,
+        ridges: Sequence[float | str],
+        temperature: float | str = 1.0,
+    ) -> Self:
+        """A network that is trained and tested on this data set."""
+        assert data.test is not None
+        shape = len(data.train.labels), len(data.test.labels), data.n_inputs, data.n_classes
+        has_rule = "loo" in ridges
+        rules = len(ridges), has_rule, has_rule or temperature == "loo"
+        return cls(*shape, tuple(sizes), precision, *rules, data.nbytes)
 
     @property
     def n_hidden(self) -> int:
         return self.sizes[-1]
+
+    @property
+    def n_left_out(self) -> int:
+        """Training samples that are held to be left out."""
+        return min(self.n_train, count_rows(self.n_hidden)) if self.leaves_out else 0
 
     @property
     def itemsize(self) -> int:
@@ -56,45 +81,26 @@ class Problem:
         return int(HIDDEN_DTYPES[self.precision]().itemsize)
 
 
-def predict_peak_bytes(problem: Problem) -> int:
-    """Peak memory of a process that computes such networks, its data included.
+def predict_peak_bytes(problem: Problem, jobs: int = 1) -> int:
+    """Peak memory of networks side by side, in as many processes, which share the data.
 
-    It comes while statistics are accumulated (Gram matrix, a chunk of hidden outputs, of scaled
-    inputs and of targets), while they are factorised (Gram matrix and its float64 factor, or its
-    eigenvectors and a copy), while test samples are scored (a chunk of hidden outputs, those of one
-    size after the other in float64), or when all scores are there (of both methods and of PI with a
-    constant unit, with what makes them).
+    It comes while statistics are accumulated (Gram matrix and a chunk of hidden outputs), while they
+    are factorised (Gram matrix and its float64 factor, or its eigenvectors and a copy), or when all
+    scores are there (of both methods and of PI with a constant unit, with what makes them). Samples to
+    be left out are held until then, and some are copied, or projected twice on the eigenvectors.
     """
-    p, m, itemsize = problem, problem.n_hidden, problem.itemsize
-    gram, factor = itemsize * m * m, 8 * m * m
-    outputs, maps = (8 * p.n_classes**n * len(p.sizes) * p.n_ridges for n in (1, 2))
-    draw = 8 * p.n_inputs * min(m, UNITS_PER_DRAW)
-    rows = min(CHUNK, p.n_train)
-    hidden, scaled = (itemsize * rows * n for n in (m, p.n_inputs))
-    targets = (1 + itemsize) * rows * p.n_classes
-    accumulating = gram + hidden + scaled + targets + _retained(draw)
-    factors = 2 * factor if p.has_rule else factor
-    factorising = gram + factors + outputs * m + maps + _retained(draw, hidden, scaled, targets)
-    rows = min(CHUNK, p.n_test)
-    hidden, scaled = (itemsize * rows * n for n in (m, p.n_inputs))
-    widest = max(stop - start for start, stop in pairwise((0, *p.sizes)))
-    converted = 0 if itemsize == 8 else 8 * rows * widest
-    before = outputs * m + 5 * maps + _retained(gram, factor)
-    testing = before + hidden + max(scaled, converted + _retained(scaled)) + outputs * p.n_test
-    comparing = before + _retained(hidden, scaled, converted) + 5 * outputs * p.n_test
-    weights = itemsize * m * p.n_inputs
-    return BASE_BYTES + p.input_bytes + weights + max(accumulating, factorising, testing, comparing)
-
-
-def _retained(*freed: int) -> int:
-    """Memory of freed arrays that a process may keep."""
-    return sum(n_bytes for n_bytes in freed if n_bytes < LARGE_BYTES)
-
-
-def predict_total_bytes(problem: Problem, jobs: int) -> int:
-    """Peak memory of networks side by side: the data are shared by all processes."""
-    one = predict_peak_bytes(problem)
-    return one if jobs == 1 else BASE_BYTES + problem.input_bytes + jobs * (one - problem.input_bytes)
+    p, m = problem, problem.n_hidden
+    is_decomposed = p.has_rule and m <= MOST_DECOMPOSED
+    n_copied = p.n_left_out if p.has_rule else min(p.n_left_out, ROWS_PER_SOLVE)
+    gram = p.itemsize * m * (m + p.n_left_out)
+    factor = 16 * m * (m + p.n_left_out) if is_decomposed else 8 * m * (m + n_copied)
+    chunk = p.itemsize * min(CHUNK, p.n_train) * (m + p.n_inputs)
+    kept_chunk = min(chunk, LARGE_BYTES)  # a process may keep it after it was freed
+    outputs = 8 * p.n_classes * len(p.sizes) * p.n_ridges
+    weights = p.itemsize * m * p.n_inputs + outputs * m
+    peak = max(gram + chunk, gram + factor + kept_chunk, kept_chunk + 5 * outputs * p.n_test)
+    one = BASE_BYTES + weights + peak
+    return p.input_bytes + (one if jobs == 1 else BASE_BYTES + jobs * one)
 
 
 def free_memory() -> int | None:
@@ -105,21 +111,20 @@ def free_memory() -> int | None:
 
 def require_memory(problem: Problem, jobs: int = 1) -> None:
     """Refuse what takes more memory than is free, and say what would fit."""
-    free, needed = free_memory(), predict_total_bytes(problem, jobs)
+    free, needed = free_memory(), predict_peak_bytes(problem, jobs)
     if free is None or needed <= free:
         return
-
-    def bytes_of(n_hidden: int) -> int:
-        sizes = (*(size for size in problem.sizes if size < n_hidden), n_hidden)
-        return predict_total_bytes(replace(problem, sizes=sizes), jobs)
-
     m, is_fanout = problem.n_hidden, problem.n_hidden % problem.n_inputs == 0
-    unit = problem.n_inputs if is_fanout else 1
+    name, unit = ("fanout", problem.n_inputs) if is_fanout else ("hidden", 1)
+
+    def bytes_of(n_units: int) -> int:
+        largest = n_units * unit
+        sizes = (*(size for size in problem.sizes if size < largest), largest)
+        return predict_peak_bytes(replace(problem, sizes=sizes), jobs)
+
     largest = {
-        "fanout" if is_fanout else "hidden": bisect_right(
-            range(1, m // unit), free, key=lambda n: bytes_of(n * unit)
-        ),
-        "jobs": bisect_right(range(1, jobs), free, key=lambda n: predict_total_bytes(problem, n)),
+        name: bisect_right(range(1, m // unit), free, key=bytes_of),
+        "jobs": bisect_right(range(1, jobs), free, key=lambda n: predict_peak_bytes(problem, n)),
     }
     fitting = {name: value for name, value in largest.items() if value}
     at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
@@ -151,22 +156,26 @@ def count_operations(problem: Problem) -> tuple[float, float]:
 
     Of a nested network: all hidden sizes, both methods, trained and tested.
     """
-    p, m = problem, float(problem.n_hidden)
-    n_outputs = p.n_classes * len(p.sizes)
+    p, m, n_sizes = problem, float(problem.n_hidden), len(problem.sizes)
     hidden = 2 * (p.n_train + p.n_test) * p.n_inputs * m
     hidden += p.n_train * m * (m + 1) + 2 * p.n_train * m * p.n_classes
-    scores = sum(
-        2.0 * p.n_test * (stop - start) * (n_outputs - i * p.n_classes)
-        for i, (start, stop) in enumerate(pairwise((0, *p.sizes)))
-    )
-    solver = p.n_ridges * (m**3 / 3 + m**2 * (p.n_classes + n_outputs) + scores)
-    if p.has_rule:  # eigenvalues and eigenvectors at every size
-        solver += sum(22.0 * size**3 for size in p.sizes)
+    # A size's weights take those units alone: on average half of them all.
+    scores = p.n_test * m * p.n_classes * (n_sizes + 1)
+    solver = p.n_ridges * (m**3 / 3 + m**2 * p.n_classes * (1 + n_sizes) + scores)
+    solver += p.n_left_out * m**2  # leverages
+    if p.has_rule:  # at every size, eigenvalues and eigenvectors, or some seven factorisations
+        small, large = (
+            [n for n in p.sizes if (n > MOST_DECOMPOSED) == is_large] for is_large in (0, 1)
+        )
+        solver += sum(22.0 * size**3 for size in small)
+        solver += sum(7 * (size**3 / 3 + p.n_left_out * size**2) for size in large)
     return hidden, solver
 
 
 def estimate_seconds(problem: Problem, n_networks: int, jobs: int, threads: int) -> tuple[float, float]:
-    """The least and the most time that so many networks take here, by matrix products just now."""
+    """The least and the most time that `n_networks` take here, by matrix products just now."""
+    if not n_networks:
+        return 0.0, 0.0
     with threadpool_limits(threads, user_api="blas"):
         speeds = [measure_speed(HIDDEN_DTYPES[name]) for name in (problem.precision, "double")]
     one = sum(n / speed for n, speed in zip(count_operations(problem), speeds, strict=True))

@@ -1,4 +1,4 @@
-"""Trained networks, ready to classify: one network, or several whose posteriors are combined."""
+"""Trained networks, ready to classify: one network, or several whose posteriors are averaged."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.core.arrays import FloatArray, IntArray, Rows
-from elmlda.core.evaluate import combine_posteriors, posteriors_of_choice
+from elmlda.core import FloatArray, IntArray, Rows
+from elmlda.core.evaluate import posteriors_of_choice
 from elmlda.core.hidden import ELEMENTS_PER_TASK, HiddenLayer
 from elmlda.core.solve import LdaOutputs, PiOutputs, derive_lda
-from elmlda.datasets.scaling import Scaling
+from elmlda.datasets.split import Scaling
 from elmlda.errors import ElmldaValueError
 from elmlda.machine import count_blas_threads
 from elmlda.networks.cost import CHUNK, Problem, predict_peak_bytes, require_memory
-from elmlda.networks.train import Recipe, Ridge, Trainer, in_enough_precision, score_samples
-from elmlda.settings import NetworkSettings
+from elmlda.networks.train import (
+    Recipe,
+    Trainer,
+    in_enough_precision,
+    resolve_priors,
+    score_samples,
+)
+from elmlda.settings import NetworkSettings, OutputSettings
 
 OTHER_SCALE = 10
-"""Pixels that are so many times larger or smaller than the training data's are of another scale."""
+"""Pixels have another scale if they differ from the training data's by more than this factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +38,12 @@ class Network:
     layer: HiddenLayer
     pi: PiOutputs
     priors: FloatArray | None
-    """LDA's, zero for classes without training samples; None makes it PI-ELM."""
+    """Prior probabilities, zero for classes without training samples; None makes it PI-ELM."""
     ridge: float
+    temperature: float = 1.0
+    """What LDA's scores are multiplied by."""
     lda: LdaOutputs | None = field(init=False, repr=False)
-    """Of the classes that have training samples."""
+    """LDA-ELM's outputs for the classes that have training samples."""
 
     def __post_init__(self) -> None:
         lda = None
@@ -57,66 +65,73 @@ class Network:
         if self.lda is None:
             return np.asarray(found[:, 0])
         scores: FloatArray = np.full((len(found), self.pi.n_classes), -np.inf)
-        scores[:, self.seen] = self.lda.scores(found[:, :, self.seen])[:, 0]
+        scores[:, self.seen] = self.temperature * self.lda.scores(found[:, :, self.seen])[:, 0]
         return scores
 
-    def hidden_outputs(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
-        """Outputs of the hidden units, Eq. (2): n_samples × n_hidden."""
-        starts = range(0, len(inputs), chunk)
-        return np.concatenate([self.layer.outputs(inputs[i : i + chunk]) for i in starts])
-
     def output_weights(self) -> tuple[FloatArray, FloatArray]:
-        """W of Eq. (16) or (5), n_hidden × n_classes, and the constants, n_classes (none for PI)."""
+        """Output weights, n_hidden × n_classes, and constants, n_classes, that give the scores."""
         size, n_classes = self.layer.n_hidden, self.pi.n_classes
         if self.lda is None:
             return self.pi.at(size), np.zeros(n_classes)
         weights, constants = np.zeros((size, n_classes)), np.full(n_classes, -np.inf)
         seen = self.seen
-        constants[seen], weights[:, seen] = np.split(
-            self.lda.weights_at(size, self.pi.of_classes(seen)), [1]
-        )
+        solved = self.temperature * self.lda.weights_at(size, self.pi.of_classes(seen))
+        constants[seen], weights[:, seen] = np.split(solved, [1])
         return weights, constants
 
 
-def solve_network(trainer: Trainer, ridge: Ridge, priors: FloatArray | None) -> Network:
-    """The network of the samples so far; without priors it is PI-ELM.
+def solve_network(trainer: Trainer, settings: OutputSettings, *, strict: bool = True) -> Network:
+    """The network of the samples so far.
 
     Prior probabilities of classes that have no samples yet are shared out among the others.
     """
-    ((value, pi),) = trainer.solve((trainer.recipe.n_hidden,), ridge)
-    if priors is not None:
-        priors = np.where(pi.class_counts > 0, priors, 0.0)
-        priors = priors / priors.sum()
-    return Network(trainer.recipe, trainer.layer, pi, priors, value)
+    if settings.output == "pi":
+        settings = replace(settings, temperature=1.0)
+    ((ridge, (temperature,), pi),) = trainer.solve((trainer.recipe.n_hidden,), settings, strict=strict)
+    priors = None
+    if settings.output == "lda":
+        given = resolve_priors(trainer.recipe.settings.priors, pi.class_counts)
+        shared = np.where(pi.class_counts > 0, given, 0.0)
+        priors = shared / shared.sum()
+    network = Network(trainer.recipe, trainer.layer, pi, priors, ridge, float(temperature))
+    if np.isnan(temperature):
+        raise ElmldaValueError(
+            "no temperature can be chosen by leaving one out: no class has two samples, or the network "
+            "without one of them is singular.",
+            "Give it as a number ({temperature}).",
+            temperature="1",
+        )
+    return network
 
 
 def fit_network(
     recipe: Recipe,
     inputs: Rows,
     labels: IntArray,
-    ridge: Ridge,
-    priors: FloatArray | None,
+    settings: OutputSettings,
     n_classes: int,
     chunk: int = CHUNK,
     weights: FloatArray | None = None,
+    class_weights: FloatArray | None = None,
     keep: Callable[[Trainer], None] | None = None,
 ) -> Network:
     """Train a network on samples that are all there, in double if mixed precision is not enough.
 
-    A sample of weight w counts as w samples. `keep` is given the trainer, whose sums are lost
-    otherwise.
+    A sample of weight w counts as w samples; its class's weight is multiplied with that. `keep` is
+    given the trainer, whose sums are lost otherwise.
     """
 
     def problem_in(precision: str) -> Problem:
-        sizes, has_rule = (recipe.n_hidden,), isinstance(ridge, str)
+        sizes, has_rule = (recipe.n_hidden,), isinstance(settings.ridge, str)
         shape = len(labels), 0, recipe.n_inputs, n_classes
-        return Problem(*shape, sizes, precision, has_rule=has_rule)
+        return Problem(*shape, sizes, precision, has_rule=has_rule, leaves_out=True)
 
-    def train(settings: NetworkSettings) -> Network:
-        made = replace(recipe, settings=settings)
-        trainer = Trainer(made, n_classes, inputs, labels)
+    def train(of_network: NetworkSettings) -> Network:
+        made = replace(recipe, settings=of_network)
+        more: dict[str, Any] = {"holds_rows": True, "class_weights": class_weights}
+        trainer = Trainer(made, n_classes, inputs, labels, **more)
         trainer.add(inputs, labels, chunk, weights)
-        network = solve_network(trainer, ridge, priors)
+        network = solve_network(trainer, settings)
         if keep:
             keep(trainer)
         return network
@@ -132,8 +147,8 @@ class Model:
     networks: tuple[Network, ...]
     classes: NDArray[Any]
     """The label of each class index."""
-    combine: str | None = None
-    """How an ensemble's posteriors are combined; None if it is a single network."""
+    is_ensemble: bool = False
+    """Whether the networks' posteriors are averaged; an ensemble may have one network alone."""
     image_shape: tuple[int, int] | None = None
     """Rows and columns of one sample, where samples are images."""
     feature_names: NDArray[Any] | None = None
@@ -142,13 +157,9 @@ class Model:
     params: dict[str, Any] | None = None
     """Parameters of the estimator that it was saved from."""
     largest_input: float | None = None
-    """Of the training data, where all inputs have one scale: pixels."""
+    """The largest input of the training data, where all inputs have one scale: pixels."""
     columns: Any = None
     """How the columns of a table become inputs."""
-
-    @property
-    def is_ensemble(self) -> bool:
-        return self.combine is not None
 
     @property
     def root_seed(self) -> np.random.SeedSequence:
@@ -172,39 +183,31 @@ class Model:
 
     def scores(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
         """The only network's scores."""
-        self._require_same_scale(inputs)
         (network,) = self.networks
-        return network.scores(self._scaled(inputs), chunk)
+        return network.scores(self._prepare(inputs), chunk)
 
     def hidden_outputs(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
-        """The only network's hidden outputs."""
-        self._require_same_scale(inputs)
+        """Outputs of the only network's hidden units, Eq. (2): n_samples × n_hidden."""
         (network,) = self.networks
-        return network.hidden_outputs(self._scaled(inputs), chunk)
+        inputs, starts = self._prepare(inputs), range(0, len(inputs), chunk)
+        return np.concatenate([network.layer.outputs(inputs[i : i + chunk]) for i in starts])
 
     def posteriors(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
-        """Posterior probabilities, n_samples × n_classes, of the networks combined."""
-        self._require_same_scale(inputs)
-        starts = range(0, len(inputs), chunk)
-        return np.concatenate([self._posteriors(inputs[i : i + chunk], chunk) for i in starts])
-
-    def _posteriors(self, inputs: Rows, chunk: int) -> FloatArray:
-        inputs = self._scaled(inputs)
-        members = [posteriors_of_choice(network.scores(inputs, chunk)) for network in self.networks]
-        if self.combine is None:
-            return members[0]
-        return np.asarray(combine_posteriors(np.stack(members), self.combine, self.priors)[-1])
+        """Posterior probabilities, n_samples × n_classes, the mean of the networks'."""
+        inputs, total = self._prepare(inputs), np.zeros((len(inputs), len(self.classes)))
+        for network in self.networks:
+            total += posteriors_of_choice(network.scores(inputs, chunk))
+        return total / len(self.networks)
 
     def values(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
         """Posteriors, or the scores of PI-ELM, which has none: n_samples × n_classes."""
         return self.posteriors(inputs, chunk) if self.has_posteriors else self.scores(inputs, chunk)
 
-    def choose(self, inputs: Rows, chunk: int = CHUNK) -> IntArray:
-        """Class indices of the samples."""
-        return np.asarray(self.values(inputs, chunk).argmax(axis=1))
+    def _prepare(self, inputs: Rows) -> Rows:
+        """Inputs as the networks take them; refuses pixels of 0 to 1 instead of 0 to 255.
 
-    def _require_same_scale(self, inputs: Rows) -> None:
-        """Refuse pixels of 0 to 1 instead of 0 to 255, by all samples together: one may be faint."""
+        The scale is that of all samples together: one may be faint.
+        """
         if self.largest_input is not None:
             largest = float(np.abs(inputs[:]).max(initial=0))
             if largest and not 1 / OTHER_SCALE < largest / self.largest_input < OTHER_SCALE:
@@ -212,7 +215,4 @@ class Model:
                     f"inputs up to {largest:g}, the model was trained on inputs up to "
                     f"{self.largest_input:g}: multiply them by {self.largest_input / largest:.4g}."
                 )
-
-    def _scaled(self, inputs: Rows) -> Rows:
-        """Inputs as the networks take them."""
         return inputs if self.scaling is None else self.scaling.apply(inputs[:])

@@ -19,17 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.core.arrays import FloatArray
+from elmlda.core import FloatArray
 from elmlda.core.solve import PiOutputs
-from elmlda.datasets.scaling import Scaling
-from elmlda.errors import ElmldaError
+from elmlda.datasets.split import Scaling
+from elmlda.errors import ElmldaError, printable
 from elmlda.files import write_atomically
 from elmlda.networks.model import Model, Network
 from elmlda.networks.train import Recipe
 from elmlda.settings import NetworkSettings
-from elmlda.text import printable
 
-FORMAT, VERSION = "elmlda model", 2
+FORMAT, VERSION = "elmlda model", 4
 ADVICE = "No model was written: mend the cause and try again, or name another file."
 NOT_A_MODEL = (
     *(ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError),
@@ -57,7 +56,7 @@ def write_model(
         "format": FORMAT,
         "version": VERSION,
         "numpy": np.__version__,
-        "combine": model.combine,
+        "is_ensemble": model.is_ensemble,
         "image_shape": model.image_shape,
         "largest_input": model.largest_input,
         "columns": model.columns,
@@ -117,7 +116,7 @@ def _assemble(path: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]
     return Model(
         networks,
         classes.astype(object) if about["object_labels"] else classes,
-        about["combine"],
+        about["is_ensemble"],
         None if shape is None else (int(shape[0]), int(shape[1])),
         arrays["feature_names"].astype(object) if "feature_names" in arrays else None,
         Scaling(arrays["offsets"], arrays["factors"]) if "factors" in arrays else None,
@@ -136,6 +135,7 @@ def _describe(network: Network) -> dict[str, Any]:
         "settings": asdict(recipe.settings),
         "image_shape": recipe.image_shape,
         "ridge": network.ridge,
+        "temperature": network.temperature,
         "rank": network.pi.ranks[0],
         "input_weights_sha256": _checksum(network.layer.input_weights),
     }
@@ -165,7 +165,8 @@ def _read_network(
     weights = np.asfortranarray(arrays["output_weights"][index], np.float64)
     size, counts = (recipe.n_hidden,), arrays["class_counts"]
     pi = PiOutputs(size, weights, arrays["explained"][index], counts, (int(about["rank"]),), None)
-    return Network(recipe, layer, pi, arrays.get("priors"), float(about["ridge"]))
+    ridge, temperature = float(about["ridge"]), float(about["temperature"])
+    return Network(recipe, layer, pi, arrays.get("priors"), ridge, temperature)
 
 
 def _checksum(input_weights: FloatArray) -> str:

@@ -13,15 +13,15 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from elmlda.core.arrays import FloatArray, IntArray, Rows
+from elmlda.core import FloatArray, IntArray, Rows
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.input_weights import InputSpace, draw_weights
-from elmlda.core.ridge import choose_ridge
+from elmlda.core.leave_one_out import LeaveOneOut, choose_ridge, fit_temperatures, leverages
 from elmlda.core.solve import (
     LdaOutputs,
     LostPrecisionError,
@@ -32,22 +32,39 @@ from elmlda.core.solve import (
     require_finite_scores,
     solve_pi,
 )
-from elmlda.core.statistics import Statistics
-from elmlda.core.stopwatch import Stopwatch
+from elmlda.core.statistics import RowSample, Statistics
 from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaValueError
 from elmlda.machine import count_blas_threads
-from elmlda.networks.cost import CHUNK, HIDDEN_DTYPES, require_memory_for_double
-from elmlda.settings import NetworkSettings
+from elmlda.networks.cost import (
+    CHUNK,
+    HIDDEN_DTYPES,
+    Problem,
+    predict_peak_bytes,
+    require_memory_for_double,
+)
+from elmlda.settings import NetworkSettings, OutputSettings
 
 FEW_HIDDEN = 1024
 """Mixed precision is double up to this size: it takes a second or two at most. The data sets of small
 networks often have few, correlated inputs, and hidden units that nearly depend on one another:
 float32's rounding, which changes with the number of threads, would move labels."""
 
-Ridge = float | str
-"""A number, or one of `elmlda.options.RIDGE_RULES`."""
+SAMPLE_KEY = 2**32 - 1
+"""Last in the spawn key of the generator that draws samples to leave out; no network has it."""
+
+Choice = float | str
+"""A number, or loo: chosen by leaving one out."""
 Result = TypeVar("Result")
+
+
+class Solution(NamedTuple):
+    """PI-ELM at hidden sizes that share a ridge, and LDA's temperatures there."""
+
+    ridge: float
+    temperatures: FloatArray
+    """n_sizes; nan where none can be chosen."""
+    pi: PiOutputs
 
 
 def choose_precision(precision: str, n_hidden: int) -> str:
@@ -94,7 +111,8 @@ class Recipe:
 class Trainer:
     """A network in training: batches of samples in, in any number and size; output weights out.
 
-    Constrained input weights need all training samples and their labels at the start.
+    Constrained input weights need all training samples and their labels at the start. What is to be
+    chosen by leaving one out needs a sample of the hidden outputs, which `holds_rows` collects.
     """
 
     def __init__(
@@ -103,53 +121,100 @@ class Trainer:
         n_classes: int,
         samples: Rows | None = None,
         labels: IntArray | None = None,
-        watch: Stopwatch | None = None,
+        *,
+        holds_rows: bool = False,
+        class_weights: FloatArray | None = None,
     ) -> None:
-        self.recipe, self.watch = recipe, watch or Stopwatch()
-        with self.watch.part("projection"):
-            self.layer = recipe.draw_layer(samples, labels)
-        with self.watch.part("gram"):
-            dtype = self.layer.dtype.type
-            self.statistics = Statistics.zeros(recipe.n_hidden, n_classes, dtype)
+        self.recipe, self.class_weights = recipe, class_weights
+        self.layer = recipe.draw_layer(samples, labels)
+        self.statistics = Statistics.zeros(recipe.n_hidden, n_classes, self.layer.dtype.type)
+        self.rows: RowSample | None = None
+        if holds_rows:
+            key = (*recipe.seed.spawn_key, SAMPLE_KEY)
+            seed = np.random.SeedSequence(recipe.seed.entropy, spawn_key=key)
+            self.rows = RowSample(np.random.default_rng(seed), recipe.n_hidden, self.layer.dtype)
 
     def add(
         self, inputs: Rows, labels: IntArray, chunk: int = CHUNK, weights: FloatArray | None = None
     ) -> None:
         """Add samples and their class indices, holding the hidden outputs of `chunk` at a time.
 
-        A sample of weight w counts as w samples.
+        A sample of weight w counts as w samples; its class's weight is multiplied with that.
         """
         if not self.statistics.gram.flags.writeable:  # as joblib.load(mmap_mode="r") has it
-            self.statistics = copy.deepcopy(self.statistics)
-        layer, watch = replace(self.layer, threads=count_blas_threads()), self.watch
-        with watch.part("gram"):
-            buffer = np.empty((min(chunk, len(inputs)), layer.n_hidden), layer.dtype)
+            self.statistics, self.rows = copy.deepcopy((self.statistics, self.rows))
+        if self.class_weights is not None:
+            weights = self.class_weights[labels] * (1.0 if weights is None else weights)
+        layer = replace(self.layer, threads=count_blas_threads())
+        buffer = np.empty((min(chunk, len(inputs)), layer.n_hidden), layer.dtype)
         for start in range(0, len(inputs), chunk):
             part = slice(start, start + chunk)
             batch = inputs[part]
             hidden = buffer[: len(batch)]
             # What overflows ends in a Gram matrix that is not finite, which the solution refuses.
             with np.errstate(over="ignore", invalid="ignore"):
-                with watch.part("projection"):
-                    layer.project(batch, hidden)
-                with watch.part("activation"):
-                    layer.activate(hidden)
-                with watch.part("gram"):
-                    self.statistics.add(
-                        hidden, labels[part], None if weights is None else weights[part]
-                    )
+                layer.project(batch, hidden)
+                layer.activate(hidden)
+                its = None if weights is None else weights[part]
+                if self.rows:
+                    self.rows.add(hidden, labels[part], its)
+                self.statistics.add(hidden, labels[part], its)
 
-    def solve(self, sizes: Sequence[int], ridge: Ridge) -> list[tuple[float, PiOutputs]]:
-        """PI-ELM at each size, Eq. (5), with the ridge of each: a rule chooses one for each size."""
-        if isinstance(ridge, str):
-            leading = [self.statistics.leading(size) for size in sizes]
-            chosen = [(choose_ridge(part), part) for part in leading]
-        else:
-            chosen = [(ridge, self.statistics.leading(sizes[-1]))]
-        return [
-            (value, solve_pi(part, sizes if len(chosen) == 1 else (part.n_hidden,), value, self.watch))
-            for value, part in chosen
-        ]
+    def solve(
+        self, sizes: Sequence[int], settings: OutputSettings, *, strict: bool = True
+    ) -> list[Solution]:
+        """PI-ELM at each size, Eq. (5); a ridge that is chosen is another one at each size.
+
+        `strict` refuses a ridge that float32's rounding may have kept too large.
+        """
+        if isinstance(settings.ridge, str):
+            return [self._choose(size, settings, strict) for size in sizes]
+        return [self._solve(sizes, settings.ridge, settings.temperature)]
+
+    def _choose(self, size: int, settings: OutputSettings, strict: bool) -> Solution:
+        """The ridge by leaving one out, and with it the temperature."""
+        left_out, seen = self._leave_out()
+        left_out = replace(left_out, hidden=left_out.hidden[:, :size])
+        part = self.statistics.leading(size).of_classes(seen)
+        # Eigenvalues of a small matrix take longer with threads that wait for each other.
+        threads = 1 if size <= FEW_HIDDEN else None
+        with threadpool_limits(threads, user_api="blas"):
+            ridge, (found, _) = choose_ridge(part, left_out, settings.output, strict=strict)
+        chosen = settings.temperature
+        return self._solve((size,), ridge, found if isinstance(chosen, str) else chosen)
+
+    def _solve(self, sizes: Sequence[int], ridge: float, temperature: Choice) -> Solution:
+        part = self.statistics.leading(sizes[-1])
+        found: FloatArray = np.empty((0, 0))
+        if not isinstance(temperature, str):
+            pi = solve_pi(part, sizes, ridge)
+            return Solution(ridge, np.full(len(sizes), temperature), pi)
+        left_out, seen = self._leave_out()
+
+        def inspect(factor: FloatArray, sound_sizes: tuple[int, ...]) -> None:
+            nonlocal found
+            found = leverages(factor, left_out.hidden, sound_sizes)
+
+        pi = solve_pi(part, sizes, ridge, inspect)
+        tempered = fit_temperatures(pi.of_classes(seen), found, left_out)
+        return Solution(ridge, np.array([each.temperature for each in tempered]), pi)
+
+    def _leave_out(self) -> tuple[LeaveOneOut, IntArray]:
+        """The samples to leave out, and the classes that have samples: no others are in it."""
+        if self.rows is None:
+            raise ValueError("a Trainer that does not hold rows can't leave one out")
+        counts, priors = self.statistics.class_counts, self.recipe.settings.priors
+        seen = np.flatnonzero(counts)
+        given = None if priors == "frequencies" else resolve_priors(priors, counts)[seen]
+        left_out = LeaveOneOut(
+            self.rows.hidden,
+            np.searchsorted(seen, self.rows.labels),
+            self.rows.weights,
+            counts[seen],
+            None if given is None else given / given.sum(),
+            None if self.class_weights is None else self.class_weights[seen],
+        )
+        return left_out, seen
 
 
 def in_enough_precision(
@@ -225,6 +290,8 @@ class TestScores:
     """PI-ELM's with a constant hidden unit."""
     lda: FloatArray
     """LDA-ELM's, Eq. (15): n_test × n_solved × n_classes, as LDA may have none at the last sizes."""
+    temperatures: FloatArray
+    """What LDA's scores may be multiplied by, n_sizes; nan where it is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,16 +303,14 @@ class TestedNetwork:
     """double where mixed was not enough."""
     seconds: float
     """Elapsed from the first random number to the last score."""
-    part_seconds: dict[str, float]
-    """`lda` is what LDA takes beyond PI: its map, constants and scores."""
 
 
 def train_and_test(
     dataset: Dataset,
     recipe: Recipe,
-    sizes_by_ridge: Mapping[Ridge, Sequence[int]],
+    sizes_by_ridge: Mapping[Choice, Sequence[int]],
     threads: int = 1,
-    double_bytes: int = 0,
+    temperature: Choice = 1.0,
 ) -> TestedNetwork:
     """Train PI-ELM and LDA-ELM on the same input weights at every hidden size, and test them.
 
@@ -253,56 +318,54 @@ def train_and_test(
     ----------
     sizes_by_ridge : for each ridge the hidden sizes, ascending: one network of the largest size gives
         them all. A ridge takes a factorisation of its own; the Gram matrix is computed once
-    double_bytes : memory that the network takes in double precision
     """
     assert dataset.test is not None
     train, test = dataset.train, dataset.test
-    watch, start = Stopwatch(), time.perf_counter()
+    start = time.perf_counter()
+    holds_rows = "loo" in (temperature, *sizes_by_ridge)
 
     def run(settings: NetworkSettings) -> TestedNetwork:
         made = replace(recipe, settings=settings)
-        trainer = Trainer(made, dataset.n_classes, train.inputs, train.labels, watch)
-        trainer.add(train.inputs, train.labels)
+        samples = train.inputs, train.labels
+        trainer = Trainer(made, dataset.n_classes, *samples, holds_rows=holds_rows)
+        trainer.add(*samples)
         solved = [
-            ("fixed" if not isinstance(ridge, str) else ridge, value, pi)
+            (ridge if isinstance(ridge, str) else "fixed", solution)
             for ridge, sizes in sizes_by_ridge.items()
-            for value, pi in trainer.solve(sizes, ridge)
+            for solution in trainer.solve(sizes, OutputSettings(ridge, temperature))
         ]
         layer = replace(trainer.layer, threads=threads)
         del trainer
-        maps = [_derive_solvable(pi, settings.priors, watch) for _, _, pi in solved]
-        with watch.part("test"):
-            found = score_samples(layer, [pi.scores for _, _, pi in solved], test.inputs)
+        maps = [_derive_solvable(each.pi, settings.priors) for _, each in solved]
+        found = score_samples(layer, [each.pi.scores for _, each in solved], test.inputs)
         scores = [
-            _complete_scores(*about, pi_scores, lda, watch)
+            _complete_scores(*about, pi_scores, lda)
             for about, pi_scores, lda in zip(solved, found, maps, strict=True)
         ]
-        seconds = time.perf_counter() - start
-        return TestedNetwork(scores, made.precision, seconds, dict(watch.parts))
+        return TestedNetwork(scores, made.precision, time.perf_counter() - start)
 
     with threadpool_limits(threads, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)  # LDA is singular there too, and rows say so
-        return in_enough_precision(run, recipe.settings, double_bytes)
+        sizes = max(sizes_by_ridge.values(), key=max)
+        double = Problem.for_dataset(dataset, sizes, "double", tuple(sizes_by_ridge), temperature)
+        return in_enough_precision(run, recipe.settings, predict_peak_bytes(double))
 
 
-def _derive_solvable(pi: PiOutputs, priors: Any, watch: Stopwatch) -> LdaOutputs | None:
+def _derive_solvable(pi: PiOutputs, priors: Any) -> LdaOutputs | None:
     """LDA-ELM at the first sizes, up to the first at which it has no solution; None if at none."""
-    with watch.part("lda"):
-        found = resolve_priors(priors, pi.class_counts)
-        try:
-            return derive_lda(pi, found)
-        except SingularCovarianceError as error:
-            n_solved = sum(size < error.n_hidden for size in pi.sizes)
-        return derive_lda(pi.of_sizes(n_solved), found) if n_solved else None
+    found = resolve_priors(priors, pi.class_counts)
+    try:
+        return derive_lda(pi, found)
+    except SingularCovarianceError as error:
+        n_solved = sum(size < error.n_hidden for size in pi.sizes)
+    return derive_lda(pi.of_sizes(n_solved), found) if n_solved else None
 
 
 def _complete_scores(
-    rule: str, ridge: float, pi: PiOutputs, scores: FloatArray, lda: LdaOutputs | None, watch: Stopwatch
+    rule: str, solution: Solution, scores: FloatArray, lda: LdaOutputs | None
 ) -> TestScores:
     """Every method's scores, from PI-ELM's."""
-    with watch.part("test"):
-        with_constant = pi.add_constant_unit(scores)
-    with watch.part("lda"):
-        n_solved = 0 if lda is None else len(lda.constants)
-        by_lda = scores[:, :0] if lda is None else lda.scores(scores[:, :n_solved])
-    return TestScores(rule, ridge, pi.sizes, scores, with_constant, by_lda)
+    with_constant = solution.pi.add_constant_unit(scores)
+    by_lda = scores[:, :0] if lda is None else lda.scores(scores[:, : len(lda.constants)])
+    ridge, temperatures, pi = solution
+    return TestScores(rule, ridge, pi.sizes, scores, with_constant, by_lda, temperatures)

@@ -1,8 +1,8 @@
 """Reports: a folder's rows as tables, figures, verdicts and pages.
 
 `load` reads a folder into DataFrames, `stats` has intervals and tests, `tables`, `claims`,
-`differences` and `compare` make DataFrames of DataFrames, `figures` draws them in one `style`,
-`run_page` and `group_page` say what a page has, and `page` renders it.
+`differences` and `compare` make DataFrames of DataFrames, `figures` draws them, `page` says what a page
+has, and `render` writes it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import escape
 
-from elmlda.errors import ElmldaError
-from elmlda.reports.group_page import make_group_page
-from elmlda.reports.load import MANIFEST, find_folders, read_run
-from elmlda.reports.run_page import make_run_page
-from elmlda.text import printable
+from elmlda.errors import ElmldaError, printable
+from elmlda.reports.load import read_run
+from elmlda.reports.page import make_group_page, make_run_page
+from elmlda.runs.folder import MANIFEST
 
-__all__ = ["FORMATS", "Report", "find_folders", "report"]
+__all__ = ["FORMATS", "Report", "report"]
 FORMATS = ("csv", "svg", "md", "html")
 """What a report writes unless it is told otherwise; `png` can be asked for."""
 

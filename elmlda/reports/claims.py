@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from elmlda import paper
-from elmlda.core.arrays import FloatArray
+from elmlda.core import FloatArray
 from elmlda.reports import stats, tables
 from elmlda.reports.load import Run, percents
 from elmlda.reports.stats import LEVEL, NAN, Estimate, Sample, estimate_mean
@@ -205,6 +205,12 @@ def _limit_time(timing: pd.DataFrame) -> Claim:
     return Claim("time", text, "Conclusion, Table 2", checks, unit=LOG_RATIO)
 
 
+def judge_times(timing: pd.DataFrame) -> dict[int, str]:
+    """Printed fan-out that was timed -> the rule's verdict on its time alone."""
+    checks = zip(paper.FANOUTS, _limit_time(timing).checks, strict=True)
+    return {fanout: check.judge() for fanout, check in checks if check.ours.n}
+
+
 def _combine_networks(run: Run) -> Iterator[Claim]:
     """Statements 6 to 11: ensembles over random subsets, or else the run's separate ensembles."""
     sample, where, most = _sample_sizes(run), "Section 3, Fig. 2", paper.ENSEMBLE_SIZE
@@ -236,8 +242,8 @@ def _sample_sizes(run: Run) -> Sample:
     if not tables.is_papers_ensemble(run):
         return missing
     if set(run.draws["size"]) == set(ALL_SIZES):
-        return stats.sample_draws(run.draws.assign(errors=tables.draw_percents(run)))
-    rows = run.ensemble[run.ensemble["combine"] == "mean"]
+        return tables.sample_draws(run)
+    rows = run.ensemble
     rates = (100 * rows["errors"] / rows["n_test"]).groupby([rows["repeat"], rows["size"]]).mean()
     wide = rates.unstack().reindex(columns=list(ALL_SIZES)) if len(rates) else rates
     return stats.sample_means(np.asarray(wide.dropna())) if len(wide) else missing

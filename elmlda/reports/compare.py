@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ COLUMNS = [
     "dataset", "tested_on", "ridge", "mean_ridge", "fanout", "n_hidden", "repeats",
     "pi_error_percent", "pi_interval", "pi_constant_error_percent", "pi_constant_interval",
     "lda_error_percent", "lda_interval", "difference", "difference_interval", "p", "p_holm",
+    "p_both",
 ]  # fmt: skip
 
 
@@ -54,20 +56,11 @@ def tabulate_ranks(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _rank(cells: pd.DataFrame) -> dict[str, float]:
-    ranks = cells.rank(axis=1).mean()
+def _rank(cells: pd.DataFrame) -> dict[Any, float]:
     n, k = cells.shape
     p = critical = NAN
     if n > 2 and k > 2:
         p = float(stats.friedmanchisquare(*cells.to_numpy().T).pvalue)
         quantile = float(stats.studentized_range.ppf(LEVEL, k, np.inf)) / math.sqrt(2)
         critical = quantile * math.sqrt(k * (k + 1) / (6 * n))
-    found = {str(name): float(rank) for name, rank in ranks.items()}
-    return {**found, "friedman_p": p, "critical_difference": critical}
-
-
-def count_cells(table: pd.DataFrame) -> dict[str, tuple[int, int]]:
-    """Method -> cells in which it has fewer errors, and those of them with p_holm below 0.05."""
-    is_sure = table["p_holm"] < 1 - LEVEL
-    better = {"LDA-ELM": table["difference"] > 0, "PI-ELM": table["difference"] < 0}
-    return {name: (int(found.sum()), int((found & is_sure).sum())) for name, found in better.items()}
+    return {**cells.rank(axis=1).mean(), "friedman_p": p, "critical_difference": critical}

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
-import re
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,38 +13,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from elmlda.core.arrays import IntArray
-from elmlda.errors import ElmldaError
-from elmlda.text import LONGEST_NAME, printable
+from elmlda.core import IntArray
+from elmlda.datasets.catalogue import MNIST_SHA256
+from elmlda.errors import LONGEST_NAME, ElmldaError, printable
+from elmlda.runs.folder import MANIFEST, TABLES, read_manifest, read_rows
+from elmlda.runs.kept import KEPT, list_kept, read_kept
 
-SCHEMA, MANIFEST, NOTES = 4, "manifest.json", "NOTES.md"
-TABLES = {
-    "sweep": "repeat fold n_hidden fanout rule ridge pi_errors pi_constant_errors lda_errors n_test "
-    "log_loss brier calibration_error temperature tempered_log_loss tempered_brier "
-    "tempered_calibration_error seconds precision machine",
-    "ensemble": "repeat size combine errors n_test log_loss brier calibration_error tempered_errors "
-    "tempered_log_loss tempered_brier tempered_calibration_error machine",
-    "draws": "size left_out draws errors",
-    "timing": "pair position fanout n_hidden method cpu_seconds seconds test_seconds precision machine",
-}
-"""Name of a CSV file -> its columns."""
+NOTES = "NOTES.md"
 KEYS = {
     "sweep": ["repeat", "fold", "n_hidden", "rule", "ridge"],
-    "ensemble": ["repeat", "size", "combine"],
+    "ensemble": ["repeat", "size"],
     "draws": ["size", "left_out"],
     "timing": ["n_hidden", "pair", "position", "method"],
 }
 """What rows are sorted by, and what no two rows have in common."""
-WORDS = {"rule", "combine", "method", "precision"}
 METHODS = {"pi": "PI-ELM", "pi_constant": "PI-ELM with a constant unit", "lda": "LDA-ELM"}
 """Methods in the order of kept wrong answers -> their names for display."""
-MNIST_SHA256 = {
-    "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-    "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-    "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-    "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-}
-"""Of the paper's data: its four files."""
 DEFAULTS: dict[str, Any] = {
     "seed": 0, "design": "nested", "activation": "tanh", "bias": False, "weight_range": 0.5,
     "input_scale": None, "ridge": 0, "priors": "uniform", "precision": "mixed",
@@ -89,7 +69,7 @@ class Run:
         """Whether the data are MNIST, tested on its own test part."""
         digests = set((self.manifest["run"].get("sha256") or {}).values())
         held_out = {"validation", "folds"} & self.manifest["experiments"].get("sweep", {}).keys()
-        return digests == MNIST_SHA256 and not held_out
+        return digests == set(MNIST_SHA256.values()) and not held_out
 
     @property
     def departures(self) -> list[str]:
@@ -117,41 +97,68 @@ class Run:
 
     @cached_property
     def kept(self) -> Kept | None:
-        return _read_kept(self.folder / "kept")
+        path = self.folder / KEPT / "test.npz"
+        if not path.is_file():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as test:
+                return Kept(self.folder, test["labels"], tuple(map(str, test["classes"])))
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+            raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Answers to the test samples: network -> arrays, as the files have them."""
+    """Answers to the test samples, read from the files when they are asked for."""
 
+    folder: Path
     labels: IntArray
     classes: tuple[str, ...]
-    networks: Mapping[int, Mapping[str, NDArray[Any]]]
 
-    def collect(self, kind: str) -> list[NDArray[Any]]:
-        """`posteriors` or `tempered`, n_test × n_classes, of the networks that have them."""
-        return [found[kind] for _, found in sorted(self.networks.items()) if kind in found]
+    def collect(self, kind: str) -> list[tuple[IntArray, NDArray[Any]]]:
+        """Labels and `posteriors` or `tempered`, n_test × n_classes, of the networks that have them."""
+        own = self._read("labels")  # of the folds that networks were tested on
+        return [(own.get(number, self.labels), found) for number, found in self._read(kind).items()]
 
-    def wrong(self, method: str, n_hidden: int) -> list[NDArray[np.uint8]]:
-        """Whether each test sample is answered wrongly, n_test of 0 and 1, by each network."""
+    def wrong(self, method: str, n_hidden: int) -> pd.DataFrame:
+        """Whether each test sample is answered wrongly: networks × n_test of 0 and 1."""
         place, n_test = list(METHODS).index(method), len(self.labels)
-        return [
-            np.unpackbits(found["wrong"][place, sizes.index(n_hidden)], count=n_test)
-            for _, found in sorted(self.networks.items())
-            if "wrong" in found and n_hidden in (sizes := found["sizes"].tolist())
-        ]
+        bits, sizes = self._answers
+        found = {
+            network: np.unpackbits(bits[network][place, each.tolist().index(n_hidden)], count=n_test)
+            for network, each in sizes.items()
+            if n_hidden in each
+        }
+        answers = np.array(list(found.values()), np.int8).reshape(len(found), n_test)
+        return pd.DataFrame(answers, list(found))
+
+    @cached_property
+    def _answers(self) -> tuple[dict[int, NDArray[np.uint8]], dict[int, IntArray]]:
+        """Network -> its wrong answers, methods × sizes × bytes; its sizes."""
+        return self._read("wrong"), self._read("sizes")
+
+    def _read(self, name: str) -> dict[int, NDArray[Any]]:
+        return read_kept(self.folder, name, list_kept(self.folder))
 
 
 def read_run(folder: Path) -> Run:
     """Read a run's folder, with rows or without."""
-    manifest = _read_manifest(folder / MANIFEST)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise ElmldaError(f"{folder}: no {MANIFEST}, so no run of elmlda's. Name a run's folder.")
+    parts = [*manifest["experiments"].values(), *manifest["commands"], *manifest["machines"]]
+    if not all(isinstance(part, dict) for part in parts):
+        raise ElmldaError(f"{folder / MANIFEST}: not a manifest that elmlda wrote. Restore it.")
     return Run(folder, manifest, *(_read_table(folder, name) for name in TABLES))
 
 
 def read_notes(folder: Path) -> str:
     """What people have written about a folder's runs, in Markdown."""
     path = folder / NOTES
-    return _read_text(path) if path.is_file() else ""
+    try:
+        return path.read_text("utf-8") if path.is_file() else ""
+    except (OSError, UnicodeError) as error:
+        raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error
 
 
 def list_runs(folder: Path) -> list[Path]:
@@ -159,11 +166,10 @@ def list_runs(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
 
 
-def find_folders(top: Path) -> list[Path]:
-    """What there is to report below a folder: runs, and parents of runs that belong together."""
-    runs = {path.parent for path in top.rglob(MANIFEST)}
-    outer = {run for run in runs if not runs & set(run.parents)}
-    return sorted({run if run.parent == top or run == top else run.parent for run in outer})
+def list_files(runs: Iterable[Run], folder: Path) -> list[str]:
+    """The runs' files that a report is made from, as seen from a folder."""
+    paths = [run.folder / f for run in runs for f in (MANIFEST, *(f"{name}.csv" for name in TABLES))]
+    return [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
 
 
 def differing(runs: Mapping[str, Run]) -> list[str]:
@@ -189,32 +195,10 @@ def percents(rows: pd.DataFrame, columns: str = "fanout") -> pd.DataFrame:
     return pd.DataFrame(rates.set_index(rows[columns].to_numpy(), append=True).unstack(-1))
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise ElmldaError(f"{path.parent}: no {MANIFEST}, so no run of elmlda's. Name a run's folder.")
-    try:
-        manifest = json.loads(_read_text(path))
-        if manifest["schema"] != SCHEMA:
-            raise ElmldaError(f"{path}: schema {manifest['schema']!r:.40}, expected {SCHEMA}.")
-        parts = [manifest["run"], manifest["experiments"], *manifest["experiments"].values()]
-        parts += [*manifest["commands"], *manifest["machines"]]
-        if not all(isinstance(part, dict) for part in parts):
-            raise TypeError("its sections are not what elmlda writes")
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {str(error)[:200]}"
-        raise ElmldaError(f"{path}: not a manifest that elmlda wrote ({reason}).") from error
-    return dict(manifest)
-
-
 def _read_table(folder: Path, name: str) -> pd.DataFrame:
     """A CSV file's whole lines, sorted by their keys; without the file no rows."""
-    path, columns = folder / f"{name}.csv", TABLES[name].split()
-    if not path.is_file():
-        table = pd.DataFrame({column: pd.Series(dtype=float) for column in columns})
-    else:
-        text = _read_text(path)
-        table = _parse(path, text[: text.rfind("\n") + 1], columns)
-    keys = KEYS[name]
+    path, keys = folder / f"{name}.csv", KEYS[name]
+    table = read_rows(path)
     if name == "sweep":
         rules, ridges = table["rule"].astype(str), table["ridge"].map("{:g}".format)
         ridges = ridges.where(rules == "fixed", "by " + rules.str.upper()).replace("0", "none")
@@ -224,45 +208,3 @@ def _read_table(folder: Path, name: str) -> pd.DataFrame:
         line = int(np.flatnonzero(twice)[0]) + 2
         raise ElmldaError(f"{path}, line {line}: a second row of the same network. Remove one of them.")
     return table.sort_values(KEYS[name], kind="stable", na_position="first", ignore_index=True)
-
-
-def _parse(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(io.StringIO(text), dtype=str)
-        if missing := [column for column in columns if column not in table]:
-            raise ValueError(f"columns {', '.join(missing)} are missing")
-        for column in set(columns) - WORDS:
-            table[column] = pd.to_numeric(table[column])
-    except ValueError as error:
-        raise ElmldaError(f"{path}: not a table that elmlda wrote ({str(error)[:200]}).") from error
-    return table
-
-
-def _read_kept(folder: Path) -> Kept | None:
-    if not (folder / "test.npz").is_file():
-        return None
-    test = _read_arrays(folder / "test.npz")
-    networks: dict[int, dict[str, NDArray[Any]]] = {}
-    for path in sorted(folder.glob("[0-9]*.npz")):
-        for name, array in _read_arrays(path).items():
-            if match := re.fullmatch(r"([a-z]+)-([0-9]+)", name):
-                networks.setdefault(int(match[2]), {})[match[1]] = array
-    return Kept(test["labels"], tuple(map(str, test["classes"])), networks)
-
-
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with _explain(path), np.load(path, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _read_text(path: Path) -> str:
-    with _explain(path):
-        return path.read_text("utf-8")
-
-
-@contextmanager
-def _explain(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error

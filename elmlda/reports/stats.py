@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from elmlda.core.arrays import FloatArray, IntArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.core.subsets import ALL_DRAWS
 
 LEVEL = 0.95
@@ -41,6 +41,12 @@ class Estimate:
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         return self.value - self.half(level), self.value + self.half(level)
+
+    def p(self) -> float:
+        """Two-sided p of Student's t-test that the true number is 0; NaN without any spread."""
+        if self.se > 0:
+            return float(2 * special.stdtr(self.n - 1, -abs(self.value) / self.se))
+        return 1.0 if self.se == 0 == self.value else NAN
 
     def z(self, printed: float, paper_repeats: int, rounding: float) -> float:
         """Ours minus a printed number, in standard errors of that difference.
@@ -152,14 +158,6 @@ def estimate_mean(values: FloatArray, overlap: float = 0.0) -> Estimate:
     return sample_means(np.asarray(values, float)[:, None]).combine(np.ones(1), overlap)
 
 
-def t_test(differences: FloatArray, overlap: float = 0.0) -> float:
-    """Two-sided p of the paired t-test, corrected for overlapping folds; NaN without any spread."""
-    mean = estimate_mean(differences, overlap)
-    if mean.n >= FEWEST_REPEATS and not np.any(differences):
-        return 1.0
-    return float(2 * stats.t.sf(abs(mean.value) / mean.se, mean.n - 1)) if mean.se > 0 else NAN
-
-
 def wilcoxon(differences: IntArray) -> float:
     """Two-sided exact p of Wilcoxon's signed-rank test, given the ties; zeros are left out.
 
@@ -186,20 +184,24 @@ def holm(p_values: Iterable[float]) -> list[float]:
     return list(adjusted.reindex(given.index))
 
 
-def image_errors(differences: NDArray[np.int8]) -> tuple[float, float]:
+def image_errors(*parts: NDArray[np.int8]) -> tuple[float, float]:
     """Standard errors of the mean (n_networks × n_images in) over images, and over both.
 
     Variance over networks plus that over images minus that of their interaction, which is in both.
+    Several parts have the same images and networks of their own; the number is the sum of their means.
     """
-    n, m = differences.shape
-    if n < FEWEST_REPEATS or m < FEWEST_REPEATS:
+    if min(size for part in parts for size in part.shape) < FEWEST_REPEATS:
         return NAN, NAN
-    values = differences.astype(np.float64)
-    by_network, by_image = values.mean(axis=1), values.mean(axis=0)
-    residuals = values - by_network[:, None] - by_image + values.mean()
-    interaction = (residuals**2).sum() / ((n - 1) * (m - 1)) / (n * m)
-    networks, images = np.var(by_network, ddof=1) / n, np.var(by_image, ddof=1) / m
-    return math.sqrt(images), math.sqrt(max(0.0, networks + images - interaction))
+    n_images = parts[0].shape[1]
+    by_image = np.sum([part.mean(axis=0) for part in parts], axis=0)
+    images = float(np.var(by_image, ddof=1)) / n_images
+    both = images
+    for part in parts:
+        n, by_network = len(part), part.mean(axis=1)
+        residuals = part - by_network[:, None] - part.mean(axis=0) + part.mean()
+        interaction = (residuals**2).sum() / ((n - 1) * (n_images - 1)) / n_images
+        both += (float(np.var(by_network, ddof=1)) - interaction) / n
+    return math.sqrt(images), math.sqrt(max(0.0, both))
 
 
 def joint_agreement(

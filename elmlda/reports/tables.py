@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from elmlda import paper
-from elmlda.core.arrays import FloatArray
+from elmlda.core import FloatArray, IntArray
 from elmlda.reports import stats
 from elmlda.reports.load import METHODS, Kept, Run, split
 from elmlda.reports.stats import FEWEST_REPEATS, NAN, Estimate, estimate_mean
@@ -42,7 +42,8 @@ def table1(run: Run) -> pd.DataFrame:
         constant_improvement_percent the same over PI-ELM with a constant unit
     difference : PI - LDA in percentage points, mean over networks, with an interval over networks
         (corrected for overlapping folds), over test images, and over both
-    p : of the t-test of those differences, corrected for overlapping folds
+    p : of the t-test of those differences, corrected for overlapping folds; p_both over networks
+        and images
     wilcoxon_p : exact p of Wilcoxon's signed-rank test of those differences; not for folds
     """
     groups = [rows for _, one in split(run.sweep, "ridge_label") for _, rows in split(one, "n_hidden")]
@@ -85,32 +86,34 @@ def drop_missing(values: FloatArray) -> FloatArray:
 def _difference_columns(run: Run, rows: pd.DataFrame, n_hidden: int) -> dict[str, float]:
     known = rows.dropna(subset=["lda_errors"])
     counts = (known["pi_errors"] - known["lda_errors"]).to_numpy(float)
-    points = 100 * counts / known["n_test"].to_numpy(float)
-    mean = estimate_mean(points, run.overlap)
+    mean = estimate_mean(100 * counts / known["n_test"].to_numpy(float), run.overlap)
     is_primary = rows["ridge_label"].iloc[0] == run.primary["ridge_label"].iloc[0]
-    images, both = _image_halves(run.kept, n_hidden, mean.n) if run.kept and is_primary else (NAN, NAN)
+    kept = run.kept if is_primary else None
+    parts = [kept.wrong("pi", n_hidden) - kept.wrong("lda", n_hidden)] if kept else []
+    images, both = estimate_over_images(mean, *parts)
     is_exact = not run.overlap and mean.n >= FEWEST_REPEATS
     return {
         "difference": mean.value,
         "difference_interval": mean.half(),
-        "difference_images_interval": images,
-        "difference_both_interval": both,
-        "p": stats.t_test(points, run.overlap),
+        "difference_images_interval": images.half(),
+        "difference_both_interval": both.half(),
+        "p": mean.p(),
+        "p_both": both.p(),
         "wilcoxon_p": stats.wilcoxon(counts) if is_exact else NAN,
     }
 
 
-def _image_halves(kept: Kept, n_hidden: int, n_networks: int) -> tuple[float, float]:
-    """Half-widths over images, and over networks and images, of PI - LDA in percentage points.
+def estimate_over_images(mean: Estimate, *parts: pd.DataFrame) -> tuple[Estimate, Estimate]:
+    """A mean in percentage points with its error over images, and over networks and images.
 
-    Only if every network has kept its answers: an interval of some would not be this number's.
+    `parts` are as for `image_errors`. Only if all networks have kept their answers: an error of some
+    would not be this number's.
     """
-    pi, lda = (np.array(kept.wrong(method, n_hidden), np.int8) for method in ("pi", "lda"))
-    if len(pi) < max(n_networks, FEWEST_REPEATS):
-        return NAN, NAN
-    images, both = stats.image_errors(pi - lda)
-    n_images, fewest = pi.shape[1], min(pi.shape)
-    return 100 * Estimate(se=images, n=n_images).half(), 100 * Estimate(se=both, n=fewest).half()
+    if min(map(len, parts), default=0) < max(mean.n, FEWEST_REPEATS):
+        return Estimate(), Estimate()
+    images, both = (100 * error for error in stats.image_errors(*(part.to_numpy() for part in parts)))
+    n, m = min(map(len, parts)), parts[0].shape[1]
+    return Estimate(mean.value, images, m), Estimate(mean.value, both, min(n, m))
 
 
 def table2(timing: pd.DataFrame, beside_paper: bool) -> pd.DataFrame:
@@ -119,7 +122,8 @@ def table2(timing: pd.DataFrame, beside_paper: bool) -> pd.DataFrame:
     Columns
     -------
     overhead_percent : from the mean of the logarithms of LDA's processor time over PI's, with the
-        ends of its 95 % interval; elapsed_… the same by the clock
+        ends of its 95 % interval; elapsed_… the same by the clock; output_… the same of processor time
+        without the hidden outputs, which both methods share
     both_… : PI-ELM and LDA-ELM from one pass
     """
     return pd.DataFrame([_time_row(rows, beside_paper) for _, rows in split(timing, "n_hidden")])
@@ -128,10 +132,12 @@ def table2(timing: pd.DataFrame, beside_paper: bool) -> pd.DataFrame:
 def _time_row(rows: pd.DataFrame, beside_paper: bool) -> dict[str, Any]:
     fanout, n_hidden = rows[["fanout", "n_hidden"]].iloc[0]
     row: dict[str, Any] = {"fanout": fanout, "n_hidden": n_hidden, "pairs": rows["pair"].nunique()}
-    for prefix, clock in (("", "cpu_seconds"), ("elapsed_", "seconds")):
+    rows = rows.assign(output_seconds=rows["cpu_seconds"] - rows["hidden_seconds"])
+    for name, clock in (("cpu", "cpu_seconds"), ("elapsed", "seconds")):
         medians = rows.groupby("method")[clock].median()
-        name = "elapsed_seconds" if prefix else clock
-        row |= {f"{method}_{name}": medians.get(method, NAN) for method in ("pi", "lda", "both")}
+        methods = ("pi", "lda", "both")
+        row |= {f"{method}_{name}_seconds": medians.get(method, NAN) for method in methods}
+    for prefix, clock in (("", "cpu_seconds"), ("elapsed_", "seconds"), ("output_", "output_seconds")):
         mean = estimate_mean(log_ratios(rows, clock))
         for end, value in zip(("percent", "low", "high"), (mean.value, *mean.interval()), strict=True):
             row[f"{prefix}overhead_{end}"] = 100 * np.expm1(value)
@@ -154,21 +160,28 @@ def ensemble_table(run: Run) -> pd.DataFrame:
     Columns
     -------
     error_percent : over random subsets of the networks (draws.csv), with the jackknife's interval
-    ensembles, ensembles_percent : separate ensembles (ensemble.csv, combined by the mean)
+    ensembles, ensembles_percent : separate ensembles (ensemble.csv)
+    tempered_percent : the same ensembles, combined from tempered posteriors; tempered_difference,
+        their error rate minus that of the posteriors by Eq. (14), in points, with its p
     """
-    draws = stats.sample_draws(run.draws.assign(errors=draw_percents(run))) if len(run.draws) else None
+    draws = sample_draws(run) if len(run.draws) else None
     sizes = sorted({*run.draws["size"], *run.ensemble["size"]})
     printed = paper.ENSEMBLE_ERROR_PERCENT if is_papers_ensemble(run) else {}
     rows = []
     for size in sizes:
         is_size = np.arange(1, 1 + len(draws.values) if draws else 1) == size
         mean = draws.combine(is_size.astype(float)) if draws and is_size.any() else Estimate()
-        found = run.ensemble[(run.ensemble["combine"] == "mean") & (run.ensemble["size"] == size)]
-        whole = estimate_mean((100 * found["errors"] / found["n_test"]).to_numpy(float))
+        found = run.ensemble[run.ensemble["size"] == size]
+        rates = 100 * found[["errors", "tempered_errors"]].div(found["n_test"], axis=0)
+        whole = estimate_mean(rates["errors"].to_numpy(float))
+        tempered = estimate_mean(rates["tempered_errors"].dropna().to_numpy(float))
+        change = estimate_mean((rates["tempered_errors"] - rates["errors"]).dropna().to_numpy(float))
         row = {"size": size, "error_percent": mean.value, "error_interval": mean.half()}
         row |= {"ensembles": whole.n or NAN, "ensembles_percent": whole.value}
         row |= {"ensembles_interval": whole.half(), "paper_error_percent": printed.get(size, NAN)}
-        rows.append(row)
+        row |= {"tempered_percent": tempered.value, "tempered_interval": tempered.half()}
+        row |= {"tempered_difference": change.value, "tempered_difference_interval": change.half()}
+        rows.append(row | {"tempered_p": change.p()})
     return pd.DataFrame(rows)
 
 
@@ -178,11 +191,11 @@ def is_papers_ensemble(run: Run) -> bool:
     return run.matches_paper and n_hidden in (None, paper.LARGEST_FANOUT * paper.N_INPUTS)
 
 
-def draw_percents(run: Run) -> pd.Series[float]:
-    """Mean errors over random subsets in per cent of the run's test samples."""
+def sample_draws(run: Run) -> stats.Sample:
+    """Mean errors over random subsets in per cent of the run's test samples, by number of networks."""
     counts = [*run.sweep["n_test"].head(1), *run.ensemble["n_test"].head(1)]
     n_test = counts[0] if counts else len(run.kept.labels) if run.kept else NAN
-    return 100 * run.draws["errors"] / n_test
+    return stats.sample_draws(run.draws.assign(errors=100 * run.draws["errors"] / n_test))
 
 
 def posterior_table(run: Run) -> pd.DataFrame:
@@ -191,21 +204,28 @@ def posterior_table(run: Run) -> pd.DataFrame:
     Columns
     -------
     networks : how many are combined; repeats : how many such ensembles
-    tempered_… : with the scores multiplied by the temperature before the softmax
+    temperature : what scores are multiplied by before the softmax; tempered_… : the scores with it
     """
     n_hidden = run.manifest["experiments"].get("ensemble", {}).get("n_hidden")
+    sizes = run.primary.drop_duplicates("n_hidden").set_index("n_hidden")["fanout"]
     largest = n_hidden or run.sweep["n_hidden"].max()
     groups = [(n, 1, rows) for n, rows in split(run.primary, "n_hidden")]
-    combined = run.ensemble[(run.ensemble["combine"] == "mean") & (run.ensemble["size"] > 1)]
+    combined = run.ensemble[run.ensemble["size"] > 1]
     groups += [(largest, size, rows) for size, rows in split(combined, "size")]
-    known = [group for group in groups if group[2]["log_loss"].notna().any()]
-    return pd.DataFrame([{"n_hidden": n, "networks": k, **_score_columns(r)} for n, k, r in known])
+    return pd.DataFrame(
+        [
+            {"fanout": sizes.get(n, NAN), "n_hidden": n, "networks": k, **_score_columns(run, rows)}
+            for n, k, rows in groups
+            if rows["log_loss"].notna().any()
+        ]
+    )
 
 
-def _score_columns(rows: pd.DataFrame) -> dict[str, float]:
+def _score_columns(run: Run, rows: pd.DataFrame) -> dict[str, float]:
     found: dict[str, float] = {"repeats": int(rows["log_loss"].count())}
     for name in (*SCORES, "temperature", *(f"tempered_{score}" for score in SCORES)):
-        mean = estimate_mean(rows[name].dropna().to_numpy(float) if name in rows else np.empty(0))
+        values = rows[name].dropna().to_numpy(float) if name in rows else np.empty(0)
+        mean = estimate_mean(values, run.overlap)  # 0 where ensembles are: they have no folds
         found |= {name: mean.value, f"{name}_interval": mean.half()}
     return found
 
@@ -213,13 +233,12 @@ def _score_columns(rows: pd.DataFrame) -> dict[str, float]:
 def reliability(kept: Kept) -> pd.DataFrame:
     """Accuracy by confidence, 15 bins, all kept networks together, as they are and tempered."""
     found = {"by Eq. (14)": kept.collect("posteriors"), "tempered": kept.collect("tempered")}
-    kinds = [(kind, arrays) for kind, arrays in found.items() if arrays]
-    return pd.DataFrame([row for kind, arrays in kinds for row in _bin(kind, kept, arrays)])
+    return pd.DataFrame([row for kind, pairs in found.items() if pairs for row in _bin(kind, pairs)])
 
 
-def _bin(kind: str, kept: Kept, arrays: list[NDArray[Any]]) -> Iterator[dict[str, Any]]:
-    confidence = np.concatenate([a.max(axis=1) for a in arrays]).astype(float)
-    is_right = np.concatenate([a.argmax(axis=1) == kept.labels for a in arrays])
+def _bin(kind: str, found: list[tuple[IntArray, NDArray[Any]]]) -> Iterator[dict[str, Any]]:
+    confidence = np.concatenate([posteriors.max(axis=1) for _, posteriors in found]).astype(float)
+    is_right = np.concatenate([posteriors.argmax(axis=1) == labels for labels, posteriors in found])
     place = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
     for index in np.unique(place):
         inside = place == index
@@ -228,9 +247,13 @@ def _bin(kind: str, kept: Kept, arrays: list[NDArray[Any]]) -> Iterator[dict[str
 
 
 def confusion(kept: Kept) -> pd.DataFrame:
-    """How often LDA-ELM takes a class (row) for a class (column): means over kept networks."""
-    arrays, n = kept.collect("posteriors"), len(kept.classes)
+    """How often LDA-ELM takes a class (row) for a class (column).
+
+    Means over kept networks; where each has a fold of its own, their sum, which has every sample once.
+    """
+    found, n = kept.collect("posteriors"), len(kept.classes)
+    is_folds = any(labels is not kept.labels for labels, _ in found)
     counts = np.zeros((n, n))
-    for posteriors in arrays:
-        np.add.at(counts, (kept.labels, posteriors.argmax(axis=1)), 1 / len(arrays))
+    for labels, posteriors in found:
+        np.add.at(counts, (labels, posteriors.argmax(axis=1)), 1 if is_folds else 1 / len(found))
     return pd.DataFrame(counts, pd.Index(kept.classes, name="class"), list(kept.classes))

@@ -2,6 +2,11 @@
 
 A job's rows go in one write and are the mark that it is done: what it keeps is on disk before them. A
 torn last line (the process was killed, the power failed) is dropped when the run goes on.
+
+manifest.json has the settings that all results of a run depend on, and how it was made:
+`run` has what every experiment of the folder shares, as far as it is not the default, `experiments`
+what each has of its own. So a setting that is added later, with a default that changes nothing, breaks
+no old run. `commands` and `machines` tell who computed the rows.
 """
 
 from __future__ import annotations
@@ -9,22 +14,41 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import filelock
 import pandas as pd
 
-from elmlda.errors import ElmldaError
+from elmlda import __version__
+from elmlda.errors import ElmldaError, printable
 from elmlda.files import TEMPORARY, explain_refusal, sync_folder, write_atomically
-from elmlda.runs.kept import KEPT
-from elmlda.runs.manifest import Identity, list_tables, require_same_run, write_manifest
+from elmlda.runs.kept import KEPT, list_kept
 
+SCHEMA = 4
+MANIFEST = "manifest.json"
+TABLES = {
+    "sweep": "repeat fold n_hidden fanout rule ridge pi_errors pi_constant_errors lda_errors n_test "
+    "log_loss brier calibration_error temperature tempered_log_loss tempered_brier "
+    "tempered_calibration_error seconds precision machine",
+    "ensemble": "repeat size errors n_test log_loss brier calibration_error tempered_errors "
+    "tempered_log_loss tempered_brier tempered_calibration_error machine",
+    "draws": "size left_out draws errors",
+    "timing": "pair position fanout n_hidden method cpu_seconds seconds test_seconds "
+    "hidden_seconds precision machine",
+}
+"""Files of rows, without .csv -> their columns; other CSV files in a folder are the user's."""
+WORDS = {"rule", "method", "precision"}
+"""Columns whose values are no numbers."""
+RESTORE = "Restore it, or use another {out} for a new run."
 LOCK = ".lock"
+LARGEST_EXACT = 2**53
+"""Whole numbers up to this are exact as floats."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +60,7 @@ class Run:
     """The number of this machine in the manifest."""
 
     def rows(self, table: str) -> pd.DataFrame:
-        """All rows of a table so far."""
+        """All rows of a table so far, as they were computed."""
         return read_rows(self.folder / table)
 
     def append(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -55,46 +79,35 @@ class Run:
             if size == 0:
                 sync_folder(self.folder)
 
-    def replace(self, table: str, rows: pd.DataFrame) -> None:
-        """Write these rows and no others; the file is the old one or the new one, never half."""
-        plain: Any = rows.astype(object).where(rows.notna(), None).to_dict("records")
-        content = _as_csv(plain)
-        path = self.folder / table
-        if not path.exists() or path.read_bytes() != content:
-            write_atomically(path, content)
-
 
 @contextmanager
 def open_run(
     folder: Path, identity: Identity, command: str, machine: Mapping[str, Any]
 ) -> Iterator[Run]:
     """Lock the folder, which is made if it does not exist; another configuration is refused."""
-    require_same_run(folder, identity)
     with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with lock_folder(folder):
+    with _lock(folder):
         require_same_run(folder, identity)
         for place in (folder, folder / KEPT):
             for left_over in place.glob(f"{TEMPORARY}*"):
                 left_over.unlink()
-        for path in list_tables(folder):
-            _cut_torn_line(path)
+        for path in filter(Path.exists, (folder / f"{name}.csv" for name in TABLES)):
+            with explain_refusal(path), path.open("r+b") as file:
+                file.truncate(_whole_lines(file.read()))
         yield Run(folder, write_manifest(folder, identity, command, machine))
 
 
 @contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """One process at a time writes a folder."""
     lock = filelock.FileLock(folder / LOCK)
     with explain_refusal(folder / LOCK):
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:
-            raise ElmldaError(
-                f"{folder} is being written by another elmlda.",
-                "Wait for it, or use another {out}.",
-                out=None,
-            ) from None
+            fact = f"{folder} is being written by another elmlda."
+            raise ElmldaError(fact, "Wait for it, or use another {out}.", out=None) from None
     try:
         yield
     finally:
@@ -102,45 +115,145 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """The whole rows of a table; an empty DataFrame if there is no such file."""
+    """The whole rows of a table; none if there is no such file."""
+    columns = TABLES[path.stem].split()
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return pd.DataFrame()
-    except OSError as error:
-        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
-    whole = content[: content.rfind(b"\n") + 1]
-    if not whole:
-        return pd.DataFrame()
-    try:
-        return pd.read_csv(io.BytesIO(whole), keep_default_na=False, na_values=[""])
-    except (ValueError, UnicodeError) as error:
-        raise ElmldaError(
-            f"{path}: not a table that elmlda wrote ({error}).",
-            "Restore it, or use another {out} for a new run.",
-            out=None,
-        ) from error
+        content = path.read_bytes() if path.exists() else b""
+        whole = content[: _whole_lines(content)] or ",".join(columns).encode()
+        rows = pd.read_csv(io.BytesIO(whole), keep_default_na=False, na_values=[""])
+        if strange := sorted({*rows} ^ {*columns}):
+            raise ValueError(f"columns {', '.join(strange)} are missing or too many")
+        for name in set(columns) - WORDS:
+            rows[name] = pd.to_numeric(rows[name]) if len(rows) else rows[name].astype(float)
+    except (OSError, ValueError) as error:
+        fact = f"{path}: not a table that elmlda wrote ({str(error).strip()[:200]})."
+        raise ElmldaError(fact, RESTORE, out=None) from error
+    return rows
 
 
-def _cut_torn_line(path: Path) -> None:
-    """Cut off what follows the last line break."""
-    with explain_refusal(path), path.open("r+b") as file:
-        content = file.read()
-        if not content.endswith(b"\n"):
-            file.truncate(content.rfind(b"\n") + 1)
+def _whole_lines(content: bytes) -> int:
+    """Bytes up to the last line break; what follows is a torn line."""
+    return content.rfind(b"\n") + 1
 
 
-def _as_csv(rows: Sequence[Mapping[str, Any]], *, with_header: bool = True) -> bytes:
-    """Rows with the columns of the first; floats with six digits, None empty."""
+def _as_csv(rows: Sequence[Mapping[str, Any]], *, with_header: bool) -> bytes:
+    """Rows with the columns of the first; fractions with six digits, None and NaN empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if with_header and rows:
         writer.writerow(rows[0])
-    writer.writerows([_as_cell(value) for value in row.values()] for row in rows)
+    writer.writerows(map(_as_cell, row.values()) for row in rows)
     return out.getvalue().encode()
 
 
 def _as_cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return "" if value is None else value
+    if not isinstance(value, float):
+        return value
+    if value.is_integer() and abs(value) < LARGEST_EXACT:
+        return int(value)
+    return "" if value != value else f"{value:.6g}"
+
+
+# manifest.json
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What an experiment's rows depend on; a folder that was made with something else is refused."""
+
+    experiment: str
+    run: Mapping[str, Any]
+    """Data, seed and the network's settings, the same for all experiments of a folder."""
+    own: Mapping[str, Any]
+    """The experiment's own settings that must stay when it goes on."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Defaults of the settings, for messages: a manifest does not name them."""
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The folder's manifest, None if it has none."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+        schema = manifest["schema"]
+        if not all(isinstance(manifest[name], dict) for name in ("run", "experiments")):
+            raise TypeError("sections are missing")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        reason = f"{type(error).__name__}: {str(error)[:200]}"
+        fact = f"{path}: not a manifest that elmlda wrote ({reason})."
+        raise ElmldaError(fact, RESTORE, out=None) from error
+    if schema != SCHEMA:
+        fact = f"{path}: schema {schema!r:.40}, this elmlda reads and writes schema {SCHEMA}."
+        advice = "Continue it with the version that made it, or use another {out} for a new run."
+        raise ElmldaError(fact, advice, out=None)
+    return dict(manifest)
+
+
+def has_results(folder: Path) -> bool:
+    """Whether anything was computed: networks are kept before there are rows."""
+    return any((folder / f"{name}.csv").exists() for name in TABLES) or bool(list_kept(folder))
+
+
+def require_same_run(folder: Path, identity: Identity) -> None:
+    """Refuse to go on with a run of another configuration, and name the settings that differ."""
+    manifest = read_manifest(folder)
+    table = folder / f"{identity.experiment}.csv"
+    if manifest is None and table.exists():
+        fact = f"{table} is there without {MANIFEST}, so nobody knows how it was made."
+        raise ElmldaError(fact, RESTORE, out=None)
+    if manifest is None or not has_results(folder):
+        return  # a run that failed at once may start again with other settings
+    own = _as_json(identity.own)
+    if table.exists():  # an experiment that has no row yet may start again with other settings
+        own = manifest["experiments"].get(identity.experiment, own)
+    was, now = {**manifest["run"], **own}, _as_json({**identity.run, **identity.own})
+    differing = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+    if "sha256" in differing:
+        fact, advice = f"{folder} was made with other data.", "Use the same data to continue it"
+    elif differing:
+        settings = ({**identity.defaults, **each} for each in (was, now))
+        old, new = (", ".join(_show(each, key) for key in differing) for each in settings)
+        fact = f"{folder} was made with {old}; this command has {new}."
+        advice = "Use the same settings to continue it"
+    else:
+        return
+    raise ElmldaError(fact, f"{advice}, or another {{out}} for a new run.", out=None)
+
+
+def _show(settings: Mapping[str, Any], key: str) -> str:
+    if settings.get(key) is None:
+        return f"{key} not set"
+    text = json.dumps(settings[key], ensure_ascii=False).strip('"')
+    return f"{key} {printable(text, 60)}"
+
+
+def write_manifest(folder: Path, identity: Identity, command: str, machine: Mapping[str, Any]) -> int:
+    """Add the experiment, the command and the machine to the manifest; the machine's number."""
+    found = read_manifest(folder)
+    empty: dict[str, Any] = {"experiments": {}, "commands": [], "machines": []}
+    old = found if found and has_results(folder) else empty
+    machines = _with(old["machines"], _as_json(machine))
+    number = machines.index(_as_json(machine))
+    entry = {"command": command, "version": __version__, "machine": number}
+    manifest = {
+        "schema": SCHEMA,
+        "run": _as_json(identity.run),
+        "experiments": {**old["experiments"], identity.experiment: _as_json(identity.own)},
+        "commands": _with(old["commands"], entry),
+        "machines": machines,
+    }
+    if manifest != found:
+        text = json.dumps(manifest, indent=2, ensure_ascii=False)
+        write_atomically(folder / MANIFEST, f"{text}\n".encode())
+    return number
+
+
+def _with(known: list[Any], value: Any) -> list[Any]:
+    return known if value in known else [*known, value]
+
+
+def _as_json(value: Any) -> Any:
+    """As it will be when it is read back."""
+    return json.loads(json.dumps(value))

@@ -16,8 +16,7 @@ classifiers = {
     "LogisticRegression()": LogisticRegression(max_iter=1000),
     "MLPClassifier()": MLPClassifier(max_iter=500, random_state=0),
     "ELMClassifier()": ELMClassifier(random_state=0),
-    "ELMClassifier(ridge='auto')": ELMClassifier(ridge="auto", random_state=0),
-    "ELMEnsembleClassifier(ridge='auto')": ELMEnsembleClassifier(ridge="auto", random_state=0),
+    "ELMEnsembleClassifier()": ELMEnsembleClassifier(random_state=0),
 }
 folds = StratifiedKFold(3, shuffle=True, random_state=0)
 print(f"{'3-fold cross-validation':36} errors, %  log-loss  seconds to fit")

@@ -33,7 +33,8 @@ def refusal():
         result = invoke_here(*command.split(), *more)
         assert result.exit_code == exit_code, (result.exit_code, result.output)
         assert result.stdout == ""
-        (line,) = result.stderr.splitlines() if exit_code == 1 else result.stderr.splitlines()[-1:]
+        *others, line = result.stderr.splitlines()
+        assert exit_code == 2 or all(other.startswith("Loading ") for other in others)
         assert line.startswith("Error: ")
         return line
 

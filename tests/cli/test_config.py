@@ -73,6 +73,7 @@ def test_our_own_of_compare(succeed):
         ("[swep]\nseed = 3", ["'swep'", "Did you mean 'sweep'?"]),
         ("[ensemble]\nrepaets = 3", ["'repaets' in [ensemble]", "'repeats'"]),
         ("zzz = 3", ["'zzz'", "Known:"]),
+        ("weight-range = 3", ["Did you mean 'weight_range'?"]),
         ('[sweep]\nrepeats = "many"', ["repeats", "'many'", "whole number"]),
         ("[sweep]\nrepeats = 2.5", ["repeats", "2.5"]),
         ("[sweep]\nrepeats = true", ["repeats", "True"]),

@@ -6,8 +6,8 @@ import click
 import pytest
 from command_line import invoke_here
 
+from elmlda import __version__
 from elmlda.cli import GROUPS, cli
-from elmlda.version import __version__
 
 
 def walk(group, words=()):
@@ -34,9 +34,17 @@ def test_the_list_has_whole_sentences():
         assert " ".join(command.help.partition("\n\n")[0].split()) in text
 
 
+@pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)
+def test_help_fits_a_screen(words):
+    lines = invoke_here(*words, "--help").stdout.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 80
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_option_is_explained(words):
-    result = invoke_here(*words, "--help")
+    has_more = any(param.name == "help_all" for param in COMMANDS[words].params)
+    result = invoke_here(*words, "--help-all" if has_more else "--help")
     assert result.exit_code == 0
     text = re.sub(r"-\s+", "-", " ".join(result.stdout.split()))
     for param in COMMANDS[words].params:
@@ -47,8 +55,14 @@ def test_every_option_is_explained(words):
             assert param.help.partition("  [")[0].endswith("."), f"{param.name}: a whole sentence"
 
 
+def test_help_names_what_it_does_not_explain():
+    text = invoke_here("sweep", "--help").stdout
+    assert "--input-weights" in text
+    assert "receptive-field" not in text
+
+
 def test_defaults_are_shown():
-    text = " ".join(invoke_here("sweep", "--help").stdout.split())
+    text = " ".join(invoke_here("sweep", "--help-all").stdout.split())
     for default in ("1-20", "200", "mnist", "tanh", "0.5", "nested"):
         assert f"[default: {default}]" in text
 

@@ -31,8 +31,8 @@ def test_training_on_all_samples(succeed, blobs):
 
 
 def test_an_ensemble(succeed, blobs):
-    assert "3 × LDA-ELM" in succeed(f"{TRAIN} --n 3 --combine vote")
-    assert len(succeed("predict blobs-model.npz blobs.csv").splitlines()) == 60
+    assert "3 × LDA-ELM" in succeed(f"{TRAIN} --n 3")
+    assert len(succeed("predict blobs-model.npz blobs.csv").splitlines()) == 61
 
 
 def test_the_pseudo_inverse_has_scores(succeed, blobs):
@@ -61,17 +61,18 @@ def test_no_solution_without_a_ridge(refusal, blobs):
 
 
 def test_a_line_for_each_sample(succeed, model, blobs):
-    lines = succeed("predict blobs-model.npz blobs.csv").splitlines()
+    *lines, summary = succeed("predict blobs-model.npz blobs.csv").splitlines()
     assert len(lines) == 60
-    assert all("posterior" in line and line.startswith("blobs.csv") for line in lines)
+    assert all(line.startswith(f"blobs.csv:{i}  ") for i, line in enumerate(lines, 2))
     right = [f"  {kind}  posterior" in line for kind, line in zip(blobs["kind"], lines, strict=True)]
     assert np.mean(right) > 0.9
+    assert summary.startswith(f"Errors: {60 - sum(right)} of 60 (")
 
 
 def test_csv_has_every_posterior(succeed, model, blobs):
     rows = list(csv.DictReader(succeed("predict blobs-model.npz blobs.csv --csv").splitlines()))
-    assert list(rows[0]) == ["file", "sample", "label", "posterior_a", "posterior_b"]
-    assert [int(row["sample"]) for row in rows] == list(range(60))
+    assert list(rows[0]) == ["file", "line", "label", "true", "posterior_a", "posterior_b"]
+    assert [int(row["line"]) for row in rows] == list(range(2, 62))
     for row in rows:
         a, b = float(row["posterior_a"]), float(row["posterior_b"])
         assert a + b == pytest.approx(1, abs=1e-5)
@@ -85,41 +86,45 @@ def test_several_files_have_one_header(succeed, model, blobs, tmp_path):
     assert len(lines) == 1 + 3 + 60
 
 
-def count_right(blobs, succeed):
-    rows = csv.DictReader(succeed("predict blobs-model.npz blobs.csv --csv").splitlines())
-    return sum(row["label"] == kind for row, kind in zip(rows, blobs["kind"], strict=True))
+@pytest.mark.parametrize("as_csv", [False, True])
+def test_errors_are_counted_where_the_table_has_labels(model, blobs, tmp_path, as_csv):
+    labels = [*["a"] * 10, "emu", ""]
+    blobs.head(12).assign(kind=labels).to_csv(tmp_path / "new.csv", index=False)
+    result = invoke_here("predict", "blobs-model.npz", "new.csv", *(["--csv"] if as_csv else []))
+    assert result.exit_code == 0
+    summary = (result.stderr if as_csv else result.stdout).splitlines()[-1]
+    assert summary.startswith("Errors: 5 of 10 (50.00 %); 2 ")
+    if as_csv:
+        rows = list(csv.DictReader(result.stdout.splitlines()))
+        assert [row["true"] for row in rows] == ["a"] * 10 + ["", ""]
+    else:
+        assert result.stdout.count("wrong: it is a") == 5
 
 
-def test_labels_in_a_file(succeed, model, blobs, tmp_path):
-    lines = [f"blobs.csv,{i},{kind}" for i, kind in enumerate(blobs["kind"])]
-    (tmp_path / "labels.csv").write_text("\n".join(["file,sample,label", *lines, ""]))
-    shown = succeed("predict blobs-model.npz blobs.csv --labels labels.csv")
-    n_errors = 60 - count_right(blobs, succeed)
-    assert shown.splitlines()[-1].startswith(f"Errors: {n_errors} of 60")
-    assert shown.count("wrong: it is") == n_errors
+def test_without_labels_no_errors_are_counted(succeed, model, blobs, tmp_path):
+    blobs.drop(columns="kind").to_csv(tmp_path / "new.csv", index=False)
+    assert "Errors" not in succeed("predict blobs-model.npz new.csv")
 
 
-@pytest.mark.parametrize(("by", "name"), [("name", "a-1.csv"), ("folder", "a/1.csv")])
-def test_labels_by_name_and_by_folder(succeed, model, blobs, tmp_path, by, name):
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    only_a = blobs[blobs["kind"] == "a"].drop(columns="kind")
-    only_a.to_csv(tmp_path / name, index=False)
-    assert " of 30 (" in succeed(f"predict blobs-model.npz {name} --labels {by}").splitlines()[-1]
-
-
-def test_labels_beside_csv_go_to_stderr(model, blobs, tmp_path):
-    blobs.drop(columns="kind").to_csv(tmp_path / "a-1.csv", index=False)
-    words = "predict blobs-model.npz a-1.csv --labels name --csv"
-    result = invoke_here(*words.split())
-    assert "Errors:" in result.stderr
-    assert [row["true"] for row in csv.DictReader(result.stdout.splitlines())] == 60 * ["a"]
+def test_samples_are_counted_as_the_header_says(succeed, model, blobs, tmp_path):
+    (tmp_path / "new.csv").write_text("\nwidth,height\n1,2\n\n3,4\n")
+    np.save(tmp_path / "new.npy", blobs[["width", "height"]].head(2))
+    for files, header, numbers in [
+        ("new.csv", "line", ["3", "5"]),
+        ("new.npy", "index", ["0", "1"]),
+        ("new.csv new.npy", "index_or_line", ["3", "5", "0", "1"]),
+    ]:
+        shown = succeed(f"predict blobs-model.npz {files} --csv").splitlines()
+        assert [row[header] for row in csv.DictReader(shown)] == numbers
+    assert succeed("predict blobs-model.npz new.csv").startswith("new.csv:3  ")
+    assert succeed("predict blobs-model.npz new.npy").startswith("new.npy[0]  ")
 
 
 def test_a_bad_file_does_not_stop_the_others(model, blobs, tmp_path):
     (tmp_path / "bad.csv").write_text("width,height\n1,x\n")
     result = invoke_here("predict", "blobs-model.npz", "nosuch.csv", "blobs.csv", "bad.csv")
     assert result.exit_code == 1
-    assert len(result.stdout.splitlines()) == 60
+    assert len(result.stdout.splitlines()) == 61
     assert "nosuch.csv" in result.stderr
     assert "bad.csv" in result.stderr
     assert "2 of 3 files" in result.stderr
@@ -153,10 +158,12 @@ def test_samples_that_cannot_be_read(refusal, model, tmp_path, name, content):
 def test_arrays(succeed, refusal, model, blobs, tmp_path):
     inputs = blobs[["width", "height"]].to_numpy()
     np.save(tmp_path / "new.npy", inputs)
-    np.savez(tmp_path / "new.npz", x=inputs, other=inputs[:5])
+    np.savez(tmp_path / "new.npz", x=inputs, y=blobs["kind"].to_numpy(str))
     assert len(succeed("predict blobs-model.npz new.npy").splitlines()) == 60
-    assert "--key" in refusal("predict blobs-model.npz new.npz")
-    assert len(succeed("predict blobs-model.npz new.npz --key other").splitlines()) == 5
+    shown = succeed("predict blobs-model.npz new.npz").splitlines()
+    assert shown[-1] == succeed("predict blobs-model.npz blobs.csv").splitlines()[-1]
+    np.savez(tmp_path / "new.npz", one=inputs, other=inputs[:5])
+    assert "new.npz" in refusal("predict blobs-model.npz new.npz")
 
 
 @pytest.fixture(scope="module")
@@ -177,8 +184,7 @@ def test_an_image_of_one_digit(succeed, digit_model, tmp_path, digit, stroke, in
     image = Image.new("L", (240, 240), paper)
     ImageDraw.Draw(image).line(stroke, fill=ink, width=16)
     image.save(tmp_path / f"{digit}-anna.png")
-    shown = succeed(f"predict {digit_model} {digit}-anna.png --labels name")
-    assert shown.splitlines()[-1].startswith("Errors: 0 of 1")
+    assert succeed(f"predict {digit_model} {digit}-anna.png").startswith(f"{digit}-anna.png  {digit}  ")
 
 
 def test_an_image_without_a_digit(refusal, digit_model, tmp_path):
@@ -189,4 +195,4 @@ def test_an_image_without_a_digit(refusal, digit_model, tmp_path):
 def test_a_model_may_be_moved(succeed, model, blobs, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     shutil.move(tmp_path / "blobs-model.npz", tmp_path / "elsewhere/my model.npz")
-    assert len(succeed("predict", "elsewhere/my model.npz", "blobs.csv").splitlines()) == 60
+    assert "Errors: " in succeed("predict", "elsewhere/my model.npz", "blobs.csv")

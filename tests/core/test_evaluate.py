@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import multivariate_normal
 
-from elmlda.core.evaluate import count_errors, posteriors, posteriors_of_choice
+from elmlda.core.evaluate import (
+    SMALLEST,
+    brier_score,
+    calibration_error,
+    count_errors,
+    log_loss,
+    posteriors,
+    posteriors_of_choice,
+    round_posteriors,
+)
 
 properties = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -102,3 +111,80 @@ def test_errors_counted_by_hand():
     assert count_errors(scores, np.array([0, 1, 2, 0])) == 0
     assert count_errors(scores, np.array([0, 2, 0, 0])) == 2
     assert count_errors(np.stack([scores, -scores], axis=1), np.array([0, 1, 2, 0])).tolist() == [0, 3]
+
+
+def test_rounding_keeps_the_choice_where_float32_ties():
+    exact = np.array([[0.5 - 1e-12, 0.5 + 1e-12], [0.5 + 1e-12, 0.5 - 1e-12], [0.25, 0.75]])
+    assert exact.astype(np.float32).argmax(axis=1).tolist() == [0, 0, 1]
+    rounded = round_posteriors(exact)
+    assert rounded.dtype == np.float32
+    assert rounded.argmax(axis=1).tolist() == [1, 0, 1]
+    np.testing.assert_allclose(rounded, exact, rtol=2e-7)
+
+
+# Calibration, against scikit-learn and the definitions
+
+
+def draw(seed, n_samples=300, n_classes=4, sharpness=0.5):
+    rng = np.random.default_rng(seed)
+    posteriors = rng.dirichlet(np.full(n_classes, sharpness), n_samples)
+    return posteriors, rng.integers(0, n_classes, n_samples)
+
+
+def literal_ece(posteriors, labels):
+    """A sample and a bin at a time: the m-th bin is ((m - 1)/15, m/15]."""
+    total = 0.0
+    for m in range(1, 16):
+        members = [
+            (max(row), list(row).index(max(row)) == label)
+            for row, label in zip(posteriors.tolist(), labels, strict=True)
+            if (m - 1) / 15 < max(row) <= m / 15
+        ]
+        if members:
+            confidence = sum(sure for sure, _ in members) / len(members)
+            accuracy = sum(right for _, right in members) / len(members)
+            total += len(members) / len(labels) * abs(confidence - accuracy)
+    return total
+
+
+@settings(properties, max_examples=50)
+@given(st.integers(0, 2**32), st.integers(2, 6), st.sampled_from([0.05, 0.5, 5.0]))
+def test_against_scikit_learn_and_the_definitions(seed, n_classes, sharpness):
+    posteriors, labels = draw(seed, 80, n_classes, sharpness)
+    posteriors = np.maximum(posteriors, 1e-9)
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
+    classes = np.arange(n_classes)
+    expected = sklearn.metrics.log_loss(labels, posteriors, labels=classes)
+    assert log_loss(posteriors, labels) == pytest.approx(expected, rel=1e-9)
+    by_class = [sklearn.metrics.brier_score_loss(labels == c, posteriors[:, c]) for c in classes]
+    assert brier_score(posteriors, labels) == pytest.approx(sum(by_class), rel=1e-9)
+    expected = literal_ece(posteriors, labels)
+    assert calibration_error(posteriors, labels) == pytest.approx(expected, rel=1e-9)
+
+
+def test_float32_gives_what_its_float64_gives():
+    posteriors, labels = draw(0)
+    rounded = posteriors.astype(np.float32)
+    assert log_loss(rounded, labels) == log_loss(rounded.astype(float), labels)
+    assert brier_score(rounded, labels) == brier_score(rounded.astype(float), labels)
+    assert calibration_error(rounded, labels) == calibration_error(rounded.astype(float), labels)
+
+
+def test_a_posterior_of_zero_counts_as_the_smallest_float32():
+    posteriors = np.array([[1, 0], [0, 1], [1 - SMALLEST / 2, SMALLEST / 2]])
+    labels = np.array([0, 0, 1])
+    assert log_loss(posteriors, labels) == pytest.approx(-2 / 3 * np.log(1.1754944e-38))
+    assert log_loss(posteriors.astype(np.float32), labels) == log_loss(posteriors, labels)
+
+
+def test_extremes_of_brier():
+    assert brier_score(np.eye(3), np.arange(3)) == 0
+    assert brier_score(np.eye(3), np.array([1, 2, 0])) == 2
+    assert brier_score(np.full((1, 2), 0.5), np.array([0])) == 0.5
+
+
+def test_upper_edges_belong_to_their_bins():
+    """One is sure and right, the other a little surer and wrong: in one bin they would cancel."""
+    sure = np.array([8 / 15, np.nextafter(8 / 15, 1)])
+    found = calibration_error(np.stack([sure, 1 - sure], axis=1), np.array([0, 1]))
+    assert found == pytest.approx(((1 - 8 / 15) + 8 / 15) / 2)

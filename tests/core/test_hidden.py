@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmlda.core import hidden, input_weights
+from elmlda.core import hidden
 from elmlda.core.hidden import ACTIVATIONS, HiddenLayer
 from elmlda.core.input_weights import UNITS_PER_DRAW, draw_uniform_weights
 from elmlda.options import ACTIVATIONS as ACTIVATION_NAMES
@@ -27,50 +27,6 @@ def test_weights_are_one_draw_unit_by_unit(n_hidden):
     expected = np.random.default_rng(5).uniform(-0.7, 0.7, (n_hidden, 3)).T
     np.testing.assert_array_equal(weights, expected)
     assert weights.dtype == np.float64
-
-
-@properties
-@given(
-    st.integers(1, 40),
-    st.integers(1, 40),
-    st.integers(1, 9),
-    st.sampled_from([np.float32, np.float64]),
-    st.integers(0, 2**32),
-)
-def test_a_smaller_network_is_the_first_units_of_a_larger(n, n_more, n_inputs, dtype, seed):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(input_weights, "UNITS_PER_DRAW", 8)
-        smaller, larger = (
-            draw_uniform_weights(np.random.default_rng(seed), n_inputs, size, dtype=dtype)
-            for size in (n, n + n_more)
-        )
-    np.testing.assert_array_equal(larger[:, :n], smaller)
-
-
-def test_a_smaller_network_is_the_first_units_across_the_real_draws():
-    sizes = (UNITS_PER_DRAW - 1, UNITS_PER_DRAW + 1, 3 * UNITS_PER_DRAW)
-    *smaller, largest = (draw_uniform_weights(np.random.default_rng(1), 4, size) for size in sizes)
-    for weights in smaller:
-        np.testing.assert_array_equal(largest[:, : weights.shape[1]], weights)
-
-
-@properties
-@given(st.integers(1, 30), st.integers(1, 9), st.floats(0.01, 100), st.integers(0, 2**32))
-def test_float32_weights_are_the_same_network_rounded(n_hidden, n_inputs, weight_range, seed):
-    double, single = (
-        draw_uniform_weights(np.random.default_rng(seed), n_inputs, n_hidden, weight_range, dtype)
-        for dtype in (np.float64, np.float32)
-    )
-    assert single.dtype == np.float32
-    np.testing.assert_array_equal(single, double.astype(np.float32))
-    assert np.abs(double).max() <= weight_range
-
-
-def test_weights_fill_their_range():
-    weights = draw_uniform_weights(np.random.default_rng(0), 100, 1000)
-    assert -0.5 <= weights.min() < -0.4999
-    assert 0.4999 < weights.max() < 0.5
-    assert abs(weights.mean()) < 4 * (1 / np.sqrt(12)) / np.sqrt(weights.size)
 
 
 def test_every_activation_that_settings_name_and_no_other():

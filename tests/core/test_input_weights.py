@@ -151,7 +151,7 @@ def test_a_smaller_network_is_the_larger_ones_first_units(space, scheme, some, m
     np.testing.assert_array_equal(draw(space, scheme, some, seed), largest[:, :some])
 
 
-@pytest.mark.parametrize("scheme", SHAPED)
+@pytest.mark.parametrize("scheme", INPUT_WEIGHTS)
 def test_the_precision_does_not_change_the_network(space, scheme):
     single, double = (draw(space, scheme, dtype=dtype) for dtype in (np.float32, np.float64))
     assert single.dtype == np.float32
@@ -202,12 +202,6 @@ def test_a_blank_field_is_drawn_again():
 def test_what_cannot_be_drawn(space, asked, expected):
     with pytest.raises(ElmldaError, match=expected):
         draw_weights(np.random.default_rng(0), space, 3, NetworkSettings(**asked), np.float64)
-
-
-def test_settings_refuse_what_is_not_a_scheme_a_norm_or_a_field():
-    for wrong in ({"input_weights": "gabor"}, {"weight_norm": 0.0}, {"min_field": 0}):
-        with pytest.raises(ElmldaError, match="expected"):
-            NetworkSettings(**wrong)
 
 
 @pytest.mark.parametrize("scheme", INPUT_WEIGHTS)

@@ -15,7 +15,6 @@ from elmlda.core.leave_one_out import (
     SLACK,
     LeaveOneOut,
     choose_ridge,
-    draw_rows,
     fit_temperature,
     fit_temperatures,
     leverages,
@@ -31,6 +30,12 @@ def accumulate_weighted(hidden, labels, weights, n_classes=3):
     statistics = Statistics.zeros(hidden.shape[1], n_classes)
     statistics.add(hidden.copy(), labels, weights)
     return statistics
+
+
+def leave_out(hidden, labels, counts=None, priors=None, weights=None, class_weights=None):
+    counts = np.bincount(labels) if counts is None else counts
+    weights = np.ones(len(labels)) if weights is None else weights
+    return LeaveOneOut(hidden, labels, weights, counts, priors, class_weights)
 
 
 def really_leave_out(hidden, labels, ridge, priors, weights=None, rows=None):
@@ -59,10 +64,10 @@ def routes(hidden, labels, priors=None, weights=None):
         if weights is None
         else accumulate_weighted(hidden, labels, weights)
     )
-    left_out = LeaveOneOut(statistics.class_counts, labels, priors, weights)
-    yield left_out, leave_one_out._decompose_samples(hidden, left_out)
-    yield left_out, leave_one_out._decompose_units(statistics, hidden, left_out)
-    yield left_out, leave_one_out._factorise_each(statistics, hidden, left_out)
+    left_out = leave_out(hidden, labels, statistics.class_counts, priors, weights)
+    yield left_out, leave_one_out._decompose_samples(left_out)
+    yield left_out, leave_one_out._decompose_units(statistics, left_out)
+    yield left_out, leave_one_out._factorise_each(statistics, left_out)
 
 
 def add_constant(hidden):
@@ -134,8 +139,8 @@ def test_temperatures_at_every_nested_size(ridge):
         found.append(leverages(factor, hidden[rows], sound_sizes))
 
     pi = solve_pi(statistics, sizes, ridge, inspect=inspect)
-    left_out = LeaveOneOut(statistics.class_counts, labels[rows], PRIORS)
-    tempered = fit_temperatures(pi, hidden[rows], found[0], left_out)
+    left_out = leave_out(hidden[rows], labels[rows], statistics.class_counts, PRIORS)
+    tempered = fit_temperatures(pi, found[0], left_out)
     for i, size in enumerate(sizes):
         a = hidden[:, :size]
         hat = a @ np.linalg.solve(a.T @ a + ridge * np.eye(size), a.T)
@@ -158,7 +163,7 @@ def test_sizes_that_are_singular_have_no_temperature():
     statistics, found = accumulate(hidden, labels, 3), []
     with pytest.warns(UserWarning, match="rank 6"):
         pi = solve_pi(statistics, (4, 8), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
-    small, large = fit_temperatures(pi, hidden, found[0], LeaveOneOut(statistics.class_counts, labels))
+    small, large = fit_temperatures(pi, found[0], leave_out(hidden, labels))
     assert small.temperature > 0
     assert np.isnan(large.temperature)
 
@@ -168,11 +173,11 @@ def test_as_many_units_as_samples_have_no_temperature():
     hidden, labels = draw_samples(6, 24, 20, 3)
     statistics, found = accumulate(hidden, labels, 3), []
     pi = solve_pi(statistics, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
-    assert fit_temperatures(pi, hidden, found[0], LeaveOneOut(statistics.class_counts, labels))
+    assert fit_temperatures(pi, found[0], leave_out(hidden, labels))
     hidden = hidden[:21]
     statistics, found = accumulate(hidden, labels[:21], 3), []
     pi = solve_pi(statistics, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
-    (none,) = fit_temperatures(pi, hidden, found[0], LeaveOneOut(statistics.class_counts, labels[:21]))
+    (none,) = fit_temperatures(pi, found[0], leave_out(hidden, labels[:21]))
     assert np.isnan(none.temperature)
 
 
@@ -224,7 +229,7 @@ def test_the_ridge_is_the_best_by_really_leaving_out(n_samples, n_hidden, route,
     hidden, labels = draw_samples(7, n_samples, n_hidden, 3, spread=0.7)
     statistics = accumulate(hidden, labels, 3)
     unit = np.trace(hidden.T @ hidden) / n_hidden
-    found = choose_ridge(statistics, hidden, LeaveOneOut(statistics.class_counts, labels, PRIORS))
+    found, tempered = choose_ridge(statistics, leave_out(hidden, labels, priors=PRIORS))
     tried = {}
     for ridge in RIDGES[6:]:
         _, lda = really_leave_out(hidden, labels, ridge * unit, PRIORS)
@@ -232,20 +237,20 @@ def test_the_ridge_is_the_best_by_really_leaving_out(n_samples, n_hidden, route,
     least = min(loss for _, loss in tried.values())
     best = max(ridge for ridge in tried if tried[ridge].log_loss <= SLACK * least)
     assert RIDGES[6] < best < RIDGES[-1]
-    np.testing.assert_allclose(found, (best * unit, *tried[best]), rtol=1e-5)
+    np.testing.assert_allclose((found, *tempered), (best * unit, *tried[best]), rtol=1e-5)
 
 
 def test_the_ridge_of_pi_is_the_best_by_really_leaving_out():
     hidden, labels = draw_samples(7, 60, 40, 3, spread=0.7)
     statistics = accumulate(hidden, labels, 3)
     unit = np.trace(hidden.T @ hidden) / 40
-    found = choose_ridge(statistics, hidden, LeaveOneOut(statistics.class_counts, labels), "pi")
+    found, (_, loss) = choose_ridge(statistics, leave_out(hidden, labels), "pi")
     tried = {}
     for ridge in RIDGES[6:]:
         pi, _ = really_leave_out(hidden, labels, ridge * unit, PRIORS)
         tried[ridge] = np.square(np.eye(3)[labels] - pi).sum(axis=1).mean()
     best = max(ridge for ridge in tried if tried[ridge] <= SLACK * min(tried.values()))
-    np.testing.assert_allclose(found, (best * unit, 1.0, tried[best]), rtol=1e-6)
+    np.testing.assert_allclose((found, loss), (best * unit, tried[best]), rtol=1e-6)
 
 
 def test_of_a_weighted_class_the_whole_sample_is_left_out():
@@ -256,8 +261,8 @@ def test_of_a_weighted_class_the_whole_sample_is_left_out():
     without = accumulate_weighted(hidden[rest], labels[rest], weights[rest])
     network = solve_pi(without, (6,), 0.5)
     scores = derive_lda(network, PRIORS).scores(network.scores(hidden[4:5]))[0, 0]
-    left_out = LeaveOneOut(statistics.class_counts, labels, PRIORS, weights, class_weights)
-    residuals = leave_one_out._decompose_units(statistics, hidden, left_out)(0.5)
+    left_out = leave_out(hidden, labels, statistics.class_counts, PRIORS, weights, class_weights)
+    residuals = leave_one_out._decompose_units(statistics, left_out)(0.5)
     np.testing.assert_allclose(left_out.lda_scores(residuals)[4], scores, rtol=1e-9)
 
 
@@ -265,50 +270,36 @@ def test_some_rows_are_enough():
     hidden, labels = draw_samples(8, 3000, 20, 3, spread=0.3)
     statistics = accumulate(hidden, labels, 3)
     rows = np.arange(0, 3000, 3)
-    every = choose_ridge(statistics, hidden, LeaveOneOut(statistics.class_counts, labels))
-    some = choose_ridge(statistics, hidden[rows], LeaveOneOut(statistics.class_counts, labels[rows]))
+    _, every = choose_ridge(statistics, leave_out(hidden, labels))
+    _, some = choose_ridge(statistics, leave_out(hidden[rows], labels[rows], statistics.class_counts))
     np.testing.assert_allclose(some.log_loss, every.log_loss, rtol=0.05)
 
 
 def test_float32_gives_the_same_choice_or_says_that_it_cannot():
     hidden, labels = draw_samples(9, 200, 20, 3, spread=0.5)
-    exact, rounded = (
-        choose_ridge(
-            accumulate(hidden, labels, 3, dtype),
-            hidden.astype(dtype),
-            LeaveOneOut(np.bincount(labels), labels),
-        )
+    (exact, tempered), (rounded, of_rounded) = (
+        choose_ridge(accumulate(hidden, labels, 3, dtype), leave_out(hidden.astype(dtype), labels))
         for dtype in (np.float64, np.float32)
     )
-    np.testing.assert_allclose(rounded, exact, rtol=1e-3)
+    np.testing.assert_allclose((rounded, *of_rounded), (exact, *tempered), rtol=1e-3)
     # Smooth functions of one input, of which the least variable separate the classes.
     inputs, rng = np.linspace(-1, 1, 300)[:, None], np.random.default_rng(0)
     smooth = np.tanh(inputs * rng.uniform(-1, 1, 60) + rng.uniform(-1, 1, 60))
     stripes = (np.arange(300) // 40) % 3
     with pytest.raises(LostPrecisionError, match="below float32's rounding"):
         choose_ridge(
-            accumulate(smooth, stripes, 3, np.float32),
-            smooth.astype(np.float32),
-            LeaveOneOut(np.bincount(stripes), stripes),
+            accumulate(smooth, stripes, 3, np.float32), leave_out(smooth.astype(np.float32), stripes)
         )
 
 
 def test_no_class_with_two_samples():
     hidden, labels = draw_samples(10, 3, 5, 3)
     with pytest.raises(ElmldaValueError, match="no class has two samples"):
-        choose_ridge(accumulate(hidden, labels, 3), hidden, LeaveOneOut(np.ones(3, int), labels))
+        choose_ridge(accumulate(hidden, labels, 3), leave_out(hidden, labels))
 
 
 def test_hidden_outputs_of_zero_leave_the_frequencies():
     labels = np.arange(40) % 4 // 3  # 3 : 1
     statistics = accumulate(np.zeros((40, 5)), labels, 2)
-    found = choose_ridge(statistics, np.zeros((40, 5)), LeaveOneOut(statistics.class_counts, labels))
+    _, found = choose_ridge(statistics, leave_out(np.zeros((40, 5)), labels))
     assert found.log_loss == pytest.approx(0.5623, rel=0.05)
-
-
-def test_rows_are_drawn_once_and_all_of_few():
-    assert draw_rows(np.random.default_rng(0), 500, 100).tolist() == list(range(500))
-    rows = draw_rows(np.random.default_rng(0), 60_000, 15_680)
-    assert len(np.unique(rows)) == 2000
-    assert (np.diff(rows) > 0).all()
-    assert rows.max() < 60_000

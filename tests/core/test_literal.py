@@ -7,10 +7,8 @@ import pytest
 from equations import accumulate, draw_samples, literal_lda
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from elmlda.core import blas, factor, literal
-from elmlda.core.evaluate import posteriors
+from elmlda.core import literal
 from elmlda.core.literal import solve_lda_literally, solve_pi_literally
 from elmlda.core.solve import LostPrecisionError, derive_lda, solve_pi
 from elmlda.errors import ElmldaError
@@ -70,18 +68,6 @@ def test_lda_is_the_papers_equations(problem, ridge):
 
 
 @properties
-@given(problems())
-def test_lda_is_scikit_learns_with_frequencies_as_priors(problem):
-    hidden, labels, priors = problem
-    frequencies = np.bincount(labels, minlength=len(priors)) / len(labels)
-    lda = solve_lda_literally(hidden, labels, frequencies)
-    oracle = LinearDiscriminantAnalysis(solver="lsqr", priors=frequencies).fit(hidden, labels)
-    fresh = fresh_outputs(hidden.shape[1])
-    found = posteriors(lda.scores(fresh))
-    np.testing.assert_allclose(found, oracle.predict_proba(fresh), rtol=1e-6, atol=1e-10)
-
-
-@properties
 @given(problems(), ridges)
 def test_both_are_the_one_pass_solution(problem, ridge):
     hidden, labels, priors = problem
@@ -96,15 +82,6 @@ def test_both_are_the_one_pass_solution(problem, ridge):
     np.testing.assert_allclose(pi.scores(fresh), scores[:, 0], rtol=1e-6, atol=1e-8)
     derived = derive_lda(one_pass, priors).scores(scores)[:, 0]
     np.testing.assert_allclose(lda.scores(fresh), derived, rtol=1e-6, atol=1e-7)
-
-
-def test_beyond_one_block_of_columns_and_of_the_factor(monkeypatch):
-    monkeypatch.setattr(blas, "CHOLESKY_BLOCK", 64)
-    monkeypatch.setattr(factor, "COLUMNS_PER_COPY", 50)
-    hidden, labels = draw_samples(0, 600, 170, 3)
-    expected = literal_lda(hidden, labels, UNIFORM, 0.5)
-    found = stack(solve_lda_literally(hidden, labels, UNIFORM, 0.5))
-    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
 def test_float32_outputs_are_rounded_once_and_solved_in_float64():

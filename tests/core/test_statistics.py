@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmlda.core.statistics import Statistics
+from elmlda.core import statistics
+from elmlda.core.statistics import RowSample, Statistics, count_rows
 
 properties = settings(derandomize=True, deadline=None, max_examples=80)
 dtypes = st.sampled_from([np.float32, np.float64])
@@ -19,10 +20,10 @@ def samples(draw):
 
 
 def accumulate(hidden, labels, n_classes, batches):
-    statistics = Statistics.zeros(hidden.shape[1], n_classes, hidden.dtype.type)
+    found = Statistics.zeros(hidden.shape[1], n_classes, hidden.dtype.type)
     for batch in batches:
-        statistics.add(hidden[batch], labels[batch])
-    return statistics
+        found.add(hidden[batch], labels[batch])
+    return found
 
 
 def assert_equal(found, expected):
@@ -55,22 +56,6 @@ def test_any_batches_in_any_order_give_the_same(data, more):
     assert_equal(accumulate(hidden, labels, n_classes, batches), whole)
 
 
-@properties
-@given(samples(), st.data())
-def test_merged_parts_are_the_whole(data, more):
-    hidden, labels, n_classes = data
-    part = np.array(more.draw(st.lists(st.integers(0, 2), min_size=len(labels), max_size=len(labels))))
-    whole = accumulate(hidden, labels, n_classes, [np.s_[:]])
-    parts = [accumulate(hidden, labels, n_classes, [part == i] if i in part else []) for i in range(3)]
-    kept = [np.copy(parts[1].gram), np.copy(parts[1].class_sums), np.copy(parts[1].class_counts)]
-    merged = Statistics.zeros(hidden.shape[1], n_classes, hidden.dtype.type)
-    for other in parts:
-        merged = merged.plus(other)
-    assert_equal(merged, whole)
-    assert_equal(parts[1], Statistics(*kept))
-    assert_equal(parts[1].plus(parts[2].plus(parts[0])), whole)
-
-
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-5), (np.float64, 1e-13)])
 def test_fractions_to_within_rounding(dtype, rtol):
     rng = np.random.default_rng(0)
@@ -90,8 +75,56 @@ def test_a_class_without_samples_is_counted_as_none():
 
 
 def test_batches_of_another_precision_than_the_gram_matrix_are_refused():
-    statistics = Statistics.zeros(2, 2, np.float32)
+    found = Statistics.zeros(2, 2, np.float32)
     with pytest.raises(ValueError, match="float32"):
-        statistics.add(np.ones((3, 2)), np.array([0, 1, 0]))
-    assert statistics.n_samples == 0
-    assert not statistics.gram.any()
+        found.add(np.ones((3, 2)), np.array([0, 1, 0]))
+    assert found.n_samples == 0
+    assert not found.gram.any()
+
+
+# The sample of rows: at random, whatever the batches, each row with its own label and weight
+
+
+def pass_by(n_rows, cuts, seed=0, n_hidden=3):
+    """Row i has the hidden outputs i, the label i % 5 and the weight i + 1."""
+    numbers = np.arange(n_rows)
+    sample = RowSample(np.random.default_rng(seed), n_hidden, np.dtype(np.float32))
+    for part in np.split(numbers, sorted(cuts)):
+        if len(part):
+            hidden = np.repeat(part[:, None], n_hidden, axis=1).astype(np.float32)
+            sample.add(hidden, part % 5, part + 1.0)
+            hidden[:] = -1  # the caller's buffer is used again
+    return sample
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    n_rows=st.integers(1, 60), cuts=st.lists(st.integers(0, 60), max_size=12), most=st.integers(1, 30)
+)
+def test_batches_of_any_size_give_the_same_rows(n_rows, cuts, most):
+    statistics.FEWEST_ROWS, statistics.MOST_OUTPUTS = most, 0
+    try:
+        whole, parts = pass_by(n_rows, []), pass_by(n_rows, [min(cut, n_rows) for cut in cuts])
+    finally:
+        statistics.FEWEST_ROWS, statistics.MOST_OUTPUTS = 2000, 1 << 21
+    numbers = parts.hidden[:, 0].astype(int)
+    assert sorted(numbers) == sorted(whole.hidden[:, 0].astype(int))
+    assert len(set(numbers)) == min(n_rows, most)
+    assert (parts.hidden == numbers[:, None]).all()
+    assert parts.labels.tolist() == (numbers % 5).tolist()
+    assert parts.weights.tolist() == (numbers + 1).tolist()
+
+
+def test_every_row_is_as_likely_as_any_other(monkeypatch):
+    monkeypatch.setattr(statistics, "FEWEST_ROWS", 10)
+    monkeypatch.setattr(statistics, "MOST_OUTPUTS", 0)
+    counts = np.zeros(40)
+    for seed in range(2000):
+        counts[pass_by(40, [3, 20, 21], seed).hidden[:, 0].astype(int)] += 1
+    # 500 times each; the standard deviation is 19.
+    assert abs(counts - 500).max() < 90
+
+
+def test_how_many_rows():
+    assert count_rows(15_680) == 2000
+    assert count_rows(500) == 4194

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from refusals import refusal_of
 
 from elmlda.datasets import load_dataset
-from elmlda.datasets.arrays import index_classes, open_arrays
+from elmlda.datasets.arrays import index_classes
 
 properties = settings(derandomize=True, deadline=None)
 RNG = np.random.default_rng(0)
@@ -44,11 +44,13 @@ def test_a_file_and_the_same_arrays_are_the_same_data(save):
 
 
 def test_a_split_of_its_own_is_standardised_by_its_training_part(save):
-    data = load_dataset(save(x_train=X[:8], y_train=Y[:8], x_test=X[8:], y_test=Y[8:]))
+    loaded = load_dataset(save(x_train=X[:8], y_train=Y[:8], x_test=X[8:], y_test=Y[8:]))
+    np.testing.assert_array_equal(loaded.test.inputs, X[8:].reshape(4, 6))
+    data = loaded.split()
     np.testing.assert_allclose(data.train.inputs.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(data.scaling.apply(X[8:].reshape(4, 6)), data.test.inputs, atol=1e-12)
-    assert data.has_own_split
     assert data.split() is data
+    np.testing.assert_array_equal(loaded.test.inputs, X[8:].reshape(4, 6))
 
 
 def test_bytes_stay_bytes(save):
@@ -109,12 +111,11 @@ def test_missing_values_are_refused_dropped_or_filled(save):
     ("x", "y", "message"),
     [
         (X, Y[:5], "X has 12 samples, y has 5 labels."),
-        (X, Y + 0.5, "y: 0.5 is no class, expected whole numbers or strings."),
         (X, Y * 0, "y: all labels are 0, expected two or more."),
         (X.astype(str), Y, "X: 12 × 2 × 3 of <U32, expected numbers."),
         (X[:0], Y[:0], "X: 0 × 2 × 3 of float64, expected numbers."),
         (X.astype(complex), Y, "X: 12 × 2 × 3 of complex128, expected numbers."),
-        (X, [None, *"ab" * 5, "a"], "y: 12 of object, expected labels: whole numbers or strings."),
+        (X, [None, *"ab" * 5, "a"], "y: 12 of object, expected labels: numbers or strings."),
         ([["a", 1]] * 12, [*Y[:11], None], "X: 12 × 2 of <U21, expected numbers."),
     ],
 )
@@ -132,11 +133,9 @@ def test_parts_that_do_not_fit(save):
         path = save(**(parts | change))
         assert refusal_of(load_dataset, path).startswith(f"{path}, {message}")
     path = save(x_train=X, z=Y)
-    assert refusal_of(load_dataset, path) == (
-        f"{path}: it has x_train and z, no y_train, x_test and y_test; expected x_train, y_train, "
-        "x_test and y_test, or x and y."
-    )
-    assert "it has nothing, no x and y;" in refusal_of(load_dataset, save())
+    message = refusal_of(load_dataset, path)
+    assert message.startswith(f"{path}: no y_train, x_test and y_test; expected x_train, ")
+    assert "no x and y;" in refusal_of(load_dataset, save())
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\3\4", b"\x93NUMPY\1\0", b"x,y\n1,2\n", b"\x80\4N."])
@@ -155,18 +154,6 @@ def test_nothing_is_unpickled(tmp_path):
     assert "not a sound file" in refusal_of(load_dataset, tmp_path / "x.npz")
     np.savez(tmp_path / "x.npz", x=X, y=Y, names=np.array(["a", None], object))
     assert load_dataset(tmp_path / "x.npz").n_inputs == 6  # what is not needed is not read
-
-
-def test_a_table_in_an_npy_file(tmp_path):
-    path = tmp_path / "mine.npy"
-    np.save(path, np.column_stack([X.reshape(12, 6), Y]))
-    data = load_dataset(path, label=7, drop=[2])
-    assert (data.name, data.classes) == ("mine", ("0", "1", "2"))
-    assert data.feature_names == ("1", "3", "4", "5", "6")
-    np.testing.assert_array_equal(data.train.inputs, np.delete(X.reshape(12, 6), 1, axis=1))
-    assert "which column has the class" in refusal_of(load_dataset, path)
-    with open_arrays(path) as arrays:
-        assert list(arrays) == [""]
 
 
 # Classes

@@ -9,9 +9,8 @@ from idx_files import CODES, idx_bytes
 from refusals import refusal_of
 
 from elmlda.datasets import load_dataset
+from elmlda.datasets.arrays import parse_idx, read_content
 from elmlda.datasets.catalogue import CATALOGUE
-from elmlda.datasets.files import read_content
-from elmlda.datasets.idx import parse_idx
 
 PIXELS = np.arange(9 * 8).reshape(9, 2, 4)
 SMALL = {
@@ -97,15 +96,6 @@ def test_a_folder_of_four_files(folder, pattern):
     sums = [hashlib.sha256(content).hexdigest() for content in SMALL.values()]
     assert data.checksums == dict(zip(parts, sums, strict=True))
     assert data.split() is data
-
-
-def test_floats_are_not_standardised(folder):
-    for name in ("train-images-idx3-ubyte", "t10k-images-idx3-ubyte"):
-        n = 6 if name.startswith("train") else 3
-        (folder / name).write_bytes(idx_bytes(PIXELS[:n] / 7, "f8"))
-    data = load_dataset(folder)
-    np.testing.assert_array_equal(data.train.inputs, PIXELS[:6].reshape(6, 8) / 7)
-    assert (data.input_scale, data.is_standardised) == (1.0, False)
 
 
 def test_files_that_are_missing_or_could_be_the_same(folder):

@@ -1,4 +1,4 @@
-"""How data are divided: the fixed split, folds, what is held out, and what is refused."""
+"""How data are divided and standardised: the fixed split, folds, what is held out or refused."""
 
 from dataclasses import replace
 
@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from refusals import refusal_of
+from sklearn.preprocessing import StandardScaler
 
 from elmlda.datasets import Dataset, Split, draw_stratified_folds
+from elmlda.datasets.split import standardise
 
 properties = settings(derandomize=True, deadline=None)
 
@@ -52,7 +55,6 @@ def test_folds_test_every_sample_once():
     assert len({part.preparation["rows"] for part in parts}) == 4
     for part in parts:
         assert len(part.train.labels) + len(part.test.labels) == 50
-        assert not part.has_own_split
 
 
 def test_each_part_is_standardised_by_its_own_training_samples():
@@ -64,17 +66,6 @@ def test_each_part_is_standardised_by_its_own_training_samples():
         assert part.scaling is not None
     np.testing.assert_array_equal(data.train.inputs, before)
     assert data.scaling is None
-
-
-def test_missing_values_are_filled_with_the_training_parts_mean():
-    data = make(np.arange(30) % 2)
-    data.train.inputs[[0, 7, 20], [0, 1, 0]] = np.nan
-    data.train.inputs[:, 1] = np.nan
-    split = data.split()
-    assert np.isfinite(split.train.inputs).all()
-    rows = [*split.train.inputs[:, 0], *split.test.inputs[:, 0]]
-    assert np.isclose(rows, 0, atol=1e-12).sum() == 2
-    assert (split.test.inputs[:, 1] == 0).all()  # a column without any value
 
 
 def test_held_out_are_the_last_training_samples(mnist):
@@ -123,26 +114,94 @@ def test_classes_of_a_single_sample():
 
 
 def test_sizes_in_memory(mnist):
-    assert mnist.loading_bytes == mnist.nbytes == 70_000 * (784 + 8)
+    assert mnist.nbytes == 70_000 * (784 + 8)
     data = make(np.arange(30) % 2)
     assert data.nbytes == data.split().nbytes == 30 * (2 * 8 + 8)
-    assert data.loading_bytes == data.split().loading_bytes == 2 * data.nbytes
     space = mnist.input_space
     assert (space.n_inputs, space.image_shape) == (784, (28, 28))
     assert space.samples is mnist.train.inputs
 
 
-# Joined again
-
-
-def test_joined_are_all_samples_standardised_by_all():
+@pytest.mark.parametrize("has_test", [False, True])
+def test_joined_are_all_samples_standardised_by_all(has_test):
     whole = make(np.arange(30) % 3)
-    again = whole.split().join()
-    assert again.test is None
-    np.testing.assert_allclose(again.train.inputs.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(again.train.inputs.std(axis=0), 1)
-    raw = whole.train.inputs
-    expected = (raw - raw.mean(axis=0)) / raw.std(axis=0)
-    np.testing.assert_allclose(again.scaling.apply(raw), expected, atol=1e-9)
-    np.testing.assert_allclose(whole.join().train.inputs, expected, atol=1e-9)
-    assert sorted(again.train.labels) == sorted(whole.train.labels)
+    parts = whole.train.take(np.arange(20)), whole.train.take(np.arange(20, 30))
+    data = replace(whole, train=parts[0], test=parts[1]) if has_test else whole
+    raw = whole.train.inputs.copy()
+    joined = data.join()
+    assert joined.test is None
+    expected = StandardScaler().fit_transform(raw)
+    np.testing.assert_allclose(joined.train.inputs, expected, atol=1e-12)
+    np.testing.assert_array_equal(joined.scaling.apply(raw), joined.train.inputs)
+    np.testing.assert_array_equal(joined.train.labels, whole.train.labels)
+    np.testing.assert_array_equal(whole.train.inputs, raw)
+
+
+# Standardised inputs
+
+
+def standardised(train, test):
+    """Copies of both, standardised, and how."""
+    train, test = train.copy(), test.copy()
+    return train, test, standardise(train, test)
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_same_as_scikit_learns(dtype):
+    train, test = (RNG.normal(5, 3, (n, 4)).astype(dtype) for n in (50, 20))
+    scaler = StandardScaler().fit(train.astype(np.float64))
+    for ours, part in zip(standardised(train, test), (train, test), strict=False):
+        assert ours.dtype == dtype
+        atol = 1e-12 if dtype == np.float64 else 1e-6
+        np.testing.assert_allclose(ours, scaler.transform(part.astype(np.float64)), atol=atol)
+
+
+def test_a_constant_column_is_zero_in_both_parts_and_later():
+    train, test = RNG.normal(size=(10, 2)), RNG.normal(size=(5, 2))
+    train[:, 1] = 0.1  # its mean of ten is not 0.1
+    ours, scaled, scaling = standardised(train, test)
+    for part in (ours, scaled, scaling.apply(test)):
+        assert (part[:, 1] == 0).all()
+    assert ours[:, 0].std() == pytest.approx(1)
+
+
+SIZES = st.floats(1e-100, 1e100)
+
+
+@properties
+@given(
+    train=hnp.arrays(
+        np.float64,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=6),
+        elements=st.one_of(st.just(0.0), SIZES, SIZES.map(float.__neg__)),
+    )
+)
+def test_whatever_the_numbers_mean_is_0_and_variance_1_or_0(train):
+    ours, same, _ = standardised(train, train)
+    np.testing.assert_array_equal(ours, same)
+    assert np.isfinite(ours).all()
+    np.testing.assert_allclose(ours.mean(axis=0), 0, atol=1e-6)
+    for deviation in ours.std(axis=0):
+        assert deviation == 0 or deviation == pytest.approx(1)
+
+
+def test_missing_values_are_the_mean_now_and_later():
+    train = RNG.normal(5, 2, (40, 3))
+    train[[1, 5], [0, 2]] = np.nan
+    train[:, 1] = np.nan  # a column without any value
+    ours, filled, scaling = standardised(train, np.full((2, 3), np.nan))
+    known = StandardScaler().fit(train[:, ::2])  # which leaves missing values out
+    np.testing.assert_allclose(ours[:, ::2], np.nan_to_num(known.transform(train[:, ::2])), atol=1e-12)
+    assert (ours[:, 1] == 0).all()
+    assert (filled == 0).all()
+    assert (scaling.apply(np.full((2, 3), np.nan)) == 0).all()
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_what_float64_cannot_standardise_is_refused(size):
+    data = make(np.arange(30) % 2)
+    data.train.inputs[:] *= size
+    assert "standard deviations" in refusal_of(data.split)

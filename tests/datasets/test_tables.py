@@ -66,6 +66,7 @@ def test_numbers_categories_and_classes(write):
     assert data.preparation == {"label": "kind"}
     assert data.columns == [
         {"name": "size"}, {"name": "fur", "categories": ["no", "some", "yes"]}, {"name": "age"},
+        {"name": "kind", "label": True},
     ]  # fmt: skip
 
 
@@ -118,24 +119,20 @@ def test_excels_unicode_text(write):
 
 
 def test_text_that_is_not_utf8(write):
-    assert refusal(write("a,kind\n1,x\n2,größe\n".encode("latin-1"))) == (
-        ", line 3: not text in UTF-8. If it is in Latin-1, run iconv -f latin1 -t utf-8 on it first."
-    )
+    message = refusal(write("a,kind\n1,x\n2,größe\n".encode("latin-1")))
+    assert message.startswith(", line 3: not text in UTF-8.")
 
 
 @pytest.mark.parametrize(
-    "drop", [["fur", "age"], ["2", 3], ("age", "2", "fur"), pd.Index(["fur", "age"])]
+    "drop", [["fur", "age"], ["2", 3], ("age", "2", "fur"), pd.Index(["fur", "age"]), np.array([2, 3])]
 )
 def test_columns_that_are_no_inputs(write, drop):
     data = load(write(PETS.replace("4e1,some", "4e1,")), drop=drop)
     assert data.feature_names == ("size",)
     assert data.train.inputs.tolist() == [[1.5], [2], [0.5], [40]]
     assert data.preparation == {"label": "kind", "drop": "fur, age"}
-
-
-@pytest.mark.parametrize("drop", ["age", 3, "3", np.array(["age"]), np.array([3])])
-def test_a_single_column_to_drop(write, drop):
-    assert load(write(PETS), drop=drop).feature_names == ("size", "fur=no", "fur=some", "fur=yes")
+    for one in ("age", 3, "3"):
+        assert load(write(PETS), drop=one).feature_names == ("size", "fur=no", "fur=some", "fur=yes")
 
 
 @pytest.mark.parametrize(("label", "expected"), [("kind", 2), (4, 2), ("4", 2), ("age", 4), (1, 4)])
@@ -177,12 +174,6 @@ def column(cells, delimiter=",", others=None):
     return out.getvalue()
 
 
-@pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
-def test_decimal_commas(write, delimiter):
-    text = column(["1,5", "2", "-0,25", "1.234,5", "1e3", "0,125"], delimiter)
-    assert [row[0] for row in read_inputs(write(text))] == [1.5, 2, -0.25, 1234.5, 1000, 0.125]
-
-
 @pytest.mark.parametrize("delimiter", [";", "\t", ","])
 def test_pandas_decimal_commas_are_the_same_numbers(write, delimiter):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)) * 1e3, columns=list("abc"))
@@ -199,6 +190,7 @@ def test_pandas_decimal_commas_are_the_same_numbers(write, delimiter):
         (["1,234", "12,345,678", "999", "1,000.5"], [1234, 12345678, 999, 1000.5]),
         (["1'234", "12\u2019345.5", "1"], [1234, 12345.5, 1]),
         (["1 234", "12\u00a0345", "1\u202f234.5"], [1234, 12345, 1234.5]),
+        (["1,5", "2", "-0,25", "1.234,5", "1e3", "0,125"], [1.5, 2, -0.25, 1234.5, 1000, 0.125]),
     ],
 )
 @pytest.mark.parametrize("delimiter", [",", "\t"])
@@ -215,9 +207,9 @@ def test_the_file_says_what_a_comma_or_point_means(write):
     assert [row[0] for row in read_inputs(write(column(points, ";", others)))] == [1234, 2345, 3456]
     assert [row[0] for row in read_inputs(write(column(points, ";")))] == [1.234, 2.345, 3.456]
     assert [row[0] for row in read_inputs(write(column(cells, ",")))] == [1234, 2345, 3456]
-    assert refusal(write(column(cells, ";"))).startswith(
-        ", line 2: '1,234' in column 'a', expected a number"
-    )
+    message = refusal(write(column(cells, ";")))
+    assert message.startswith(", line 2: '1,234' in column 'a', expected a number like 1234.5")
+    assert "two ways" in message
 
 
 BAD = [
@@ -236,9 +228,7 @@ def test_a_cell_that_is_no_number_is_named(write, cell, n_rows):
     cells[4] = cell
     message = refusal(write(column(cells)))
     assert message.startswith(f", line 6: '{cell}' in column 'a', expected a number like 1234.5")
-    assert message.endswith(
-        "Correct it, empty it if it is missing, or leave the column out with drop='a'."
-    )
+    assert "Correct it, " in message
 
 
 def test_lines_are_those_of_the_file(write):
@@ -268,7 +258,10 @@ def test_names_of_people_are_no_categories(write):
     assert message.startswith(
         ", line 2: 'person 0' in column 'a', expected a number like 1234.5, or at most"
     )
-    assert "100 words as categories. " in message
+    assert "75 words as categories. " in message
+    units = [f"{i} kg" for i in range(30)]
+    assert refusal(write(column(units))).startswith(", line 2: '0 kg' in column 'a'")
+    assert len(load(write(column(units * 2))).columns[0]["categories"]) == 30
 
 
 # Missing values
@@ -291,18 +284,6 @@ def test_a_missing_value_is_named_dropped_or_filled(write, cell, column):
     assert filled.columns[0] == {"name": "size", "missing": "mean"}
     assert filled.preparation["missing"] == "filled with training means"
     assert np.isfinite(filled.split().train.inputs).all()
-
-
-def test_the_mean_is_the_training_parts(write):
-    cells = [str(i * i) for i in range(30)]
-    cells[7] = ""
-    split = load(write(column(cells)), missing="mean").split()
-    raw = split.train.inputs[:, 0] / split.scaling.factors[0] + split.scaling.offsets[0]
-    test = split.test.inputs[:, 0] / split.scaling.factors[0] + split.scaling.offsets[0]
-    known = {float(i * i) for i in range(30) if i != 7}
-    (filled,) = [value for value in [*raw, *test] if min(abs(value - k) for k in known) > 1e-6]
-    others = [value for value in raw if abs(value - filled) > 1e-6]
-    assert filled == pytest.approx(np.mean(others))
 
 
 @pytest.mark.parametrize("cell", ["", "?"])
@@ -333,8 +314,8 @@ def test_columns_without_any_value(write):
         (PETS, "knd", ": no column 'knd', but size, fur, age and kind."),
         (PETS, 5, ": no column '5', but size, fur, age and kind."),
         (PETS, None, ": which column has the class: size, fur, age and kind? Name it with label."),
-        ("", "y", ": not a CSV file: No columns to parse from file."),
-        ("\n\n", "y", ": not a CSV file: No columns to parse from file."),
+        ("", "y", ": empty, expected the columns' names and samples."),
+        ("\n\n", "y", ": empty, expected the columns' names and samples."),
         ("a,y\n", "y", ": no lines below the first, expected samples."),
         ("a,y\n,\n", "y", ": no lines below the first, expected samples."),
         ("y\n1\n2\n", "y", ": 'y' has the class, expected to keep it and inputs."),
@@ -342,10 +323,11 @@ def test_columns_without_any_value(write):
         ("a,a,y\n1,2,p\n", "y", ": several columns are named a, expected one each."),
         ("b,a,b,a,y\n1,2,3,4,p\n", "y", ": several columns are named a and b, expected one each."),
         ("1,2,3\n4,5,6\n", "3", ": the first line has only numbers, expected the columns' names"),
-        ("a,y\n1,p,3\n", "y", ": not a CSV file: Expected 2 fields in line 2, saw 3."),
-        ("a,y\n\n1,p\n\n1,p,3\n", "y", ": not a CSV file: Expected 2 fields in line 5, saw 3."),
+        ("a,y\n1,p,3\n", "y", ", line 2: 3 cells, expected 2 as in the line of names."),
+        ('a,y\n\n1,"p\nq"\n\n1,p,3\n', "y", ", line 6: 3 cells, expected 2 as in the line of names."),
         ("a,y\n1,p\n2\n", "y", ", line 3: no value in column 'y'. Fill it in, or use missing='drop'"),
-        ('a,y\n1,"p\n', "y", ": not a CSV file: EOF inside string starting at row 1."),
+        ('a,y\n\n1,"p\n2,q\n', "y", ", line 3: a quote is opened here that is never closed."),
+        ('a,y\n1,"p' + 99_999 * "\n2,q", "y", ", line 2: a quote is opened here that is never closed."),
         (gzip.compress(PETS.encode(), mtime=0)[:-9], "y", ": broken gzip data, or cut off"),
     ],
 )  # fmt: skip
@@ -358,9 +340,11 @@ def test_a_word_is_not_several_columns(write):
 
 
 def test_columns_without_a_name(write):
-    path = write("a,,kind,\n1,2,p,\n2,3,q,\n")
-    assert refusal(path).startswith(", line 2: no value in column 'Unnamed: 3'")
-    assert load(path, drop=4).feature_names == ("a", "Unnamed: 1")
+    data = load(write("a,,kind,\n1,2,p,\n2,3,q,\n"))  # the last one has no value either
+    assert data.feature_names == ("a", "Unnamed: 1")
+    assert data.preparation["drop"] == "Unnamed: 3"
+    message = refusal(write("a,,kind,\n1,2,p,\n2,3,q,7\n"))
+    assert message.startswith(", line 2: no value in column 'Unnamed: 3'")
 
 
 def test_the_command_line_is_told_of_options(write):
@@ -415,16 +399,15 @@ def test_a_data_frame_that_lacks_values():
     assert refusal_of(load, frame, drop="size").startswith("data, row e: no value in column 'fur'. ")
     assert len(load(frame, missing="drop").train.labels) == 4
     frame.loc["b", "kind"] = np.nan
-    assert refusal_of(load, frame, missing="mean") == (
-        "data, row b: no value in column 'kind'. Fill it in, or use missing='drop' or missing='mean'."
-    )
+    message = refusal_of(load, frame, missing="mean")
+    assert message == "data, row b: no value in column 'kind'. Fill it in, or use missing='drop'."
 
 
 def test_a_data_frame_with_infinite_or_odd_values():
     frame = FRAME.copy()
     frame.loc[3, "size"] = np.inf
     for missing in (None, "mean"):
-        assert "infinite" in refusal_of(load, frame, missing=missing)
+        assert "row 3: 'inf' in column 'size'" in refusal_of(load, frame, missing=missing)
     frame["size"] = [1.5, 2.5, 3.5, "5kg", 7.5, 8.5]
     assert refusal_of(load, frame).startswith("data, row 3: '5kg' in column 'size', expected a number")
     assert "several columns" in refusal_of(load, pd.DataFrame([[1, 2, 3]], columns=["a", "a", "kind"]))

@@ -3,8 +3,6 @@
 import pickle
 import subprocess
 import sys
-import warnings
-from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -23,13 +21,13 @@ from elmlda import ELMClassifier
 from elmlda.core.evaluate import count_errors, posteriors
 from elmlda.errors import ElmldaError
 from elmlda.networks import train
-from elmlda.networks.model_file import write_model
 from elmlda.networks.train import FEW_HIDDEN, Recipe, train_and_test
-from elmlda.settings import DEFAULT_RIDGE, NetworkSettings
+from elmlda.settings import NetworkSettings
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS = DIGITS / 16
+PAPERS = {"bias": False, "ridge": 0.0, "temperature": 1.0, "priors": "uniform"}
 MIXED = FEW_HIDDEN + 1
 """Hidden units of the smallest network in mixed precision."""
 
@@ -54,7 +52,7 @@ def test_mnist_has_the_error_counts_of_a_sweep(mnist):
     recipe = Recipe.for_dataset(mnist, random_state, 784, NetworkSettings())
     (swept,) = train_and_test(mnist, recipe, {0.0: (784,)}, threads=2).scores
     train, test = (part.inputs * np.float32(1 / 255) for part in (mnist.train, mnist.test))
-    papers = {"fanout": 1, "bias": False, "ridge": 0.0, "random_state": random_state}
+    papers = {**PAPERS, "fanout": 1, "random_state": random_state}
     lda, pi = (
         ELMClassifier(output=output, **papers).fit(train, mnist.train.labels)
         for output in ("lda", "pi")
@@ -67,29 +65,16 @@ def test_mnist_has_the_error_counts_of_a_sweep(mnist):
     np.testing.assert_allclose(lda.predict_proba(test), posteriors(swept.lda[:, 0]), atol=5e-4)
 
 
-def test_mnist_has_the_prototypes_error_counts_and_the_default_ridge_does_not_move_them(mnist):
-    """Fan-out 1 of the reference's weights, `default_rng(0)`: 685 errors by LDA, 704 by PI."""
-    train, test = (part.inputs / np.float32(255) for part in (mnist.train, mnist.test))
-    for output, expected in (("lda", 685), ("pi", 704)):
-        seed = np.random.SeedSequence(0)
-        network = ELMClassifier(
-            fanout=1, bias=False, ridge=DEFAULT_RIDGE, output=output, random_state=seed
-        )
-        network.fit(train, mnist.train.labels)
-        assert abs((network.predict(test) != mnist.test.labels).sum() - expected) <= 1
-
-
 # Small data
 
 
-@pytest.mark.parametrize("ridge", [1.0, "auto"])
-def test_twenty_samples_and_a_hundred_hidden_units(ridge):
+def test_twenty_samples_and_a_hundred_hidden_units():
     """A newcomer's first try: better than 85 % right, and posteriors that are not all 0 and 1."""
     rng = np.random.default_rng(0)
     rates, surest = [], []
     for _ in range(10):
         train = rng.permutation(150)[:20]
-        network = fit(IRIS[train] - IRIS.mean(axis=0), SPECIES[train], n_hidden=100, ridge=ridge)
+        network = fit(IRIS[train] - IRIS.mean(axis=0), SPECIES[train], n_hidden=100)
         rates.append(network.score(IRIS - IRIS.mean(axis=0), SPECIES))
         surest.append(network.predict_proba(IRIS - IRIS.mean(axis=0)).max(axis=1).mean())
     assert np.mean(rates) > 0.85
@@ -127,22 +112,6 @@ def test_circles_need_a_bias(shift, output):
     assert scores[1] < 0.7
 
 
-@pytest.mark.parametrize("scheme", ["uniform", "constrained"])
-def test_a_network_with_a_bias_survives_its_file(scheme, tmp_path):
-    network = fit(input_weights=scheme, n_hidden=20)
-    network.save(tmp_path / "network.npz", with_input_weights=True)
-    loaded = ELMClassifier.load(tmp_path / "network.npz")
-    assert loaded.get_params()["bias"] is True
-    np.testing.assert_array_equal(loaded.predict_proba(IRIS), network.predict_proba(IRIS))
-    np.testing.assert_array_equal(loaded.intercepts_[0], network.intercepts_[0])
-
-
-@pytest.mark.parametrize("bias", [None, "yes", 1])
-def test_a_bias_is_there_or_not(bias):
-    with pytest.raises(ValueError, match="expected True or False"):
-        fit(bias=bias)
-
-
 # Probabilities
 
 
@@ -159,7 +128,7 @@ def test_probabilities_agree_with_predictions():
 
 def test_probabilities_of_scores_of_ten_thousand():
     X = np.array([[-1.0], [1.0]]).repeat(50, axis=0) + np.linspace(0, 1e-3, 100)[:, None]
-    network = fit(X, np.repeat([0, 1], 50), n_hidden=2, ridge=1e-6)
+    network = fit(X, np.repeat([0, 1], 50), n_hidden=2, ridge=1e-6, temperature=1)
     scores = network.decision_function(X)
     assert np.abs(scores).min() > 1e4
     probabilities = network.predict_proba(X)
@@ -181,13 +150,13 @@ def test_pi_says_why_it_has_no_probabilities():
 
 def test_priors():
     X, y = IRIS[:120], SPECIES[:120]
-    default, uniform, frequencies = (fit(X, y, priors=p) for p in (None, "uniform", "frequencies"))
-    np.testing.assert_array_equal(default.predict_proba(X), uniform.predict_proba(X))
-    np.testing.assert_allclose(default.priors_, 1 / 3)
-    np.testing.assert_allclose(frequencies.priors_, [50 / 120, 50 / 120, 20 / 120])
-    given = fit(X, y, priors=[50 / 120, 50 / 120, 20 / 120])
-    np.testing.assert_allclose(given.predict_proba(X), frequencies.predict_proba(X))
-    difference = frequencies.decision_function(X) - default.decision_function(X)
+    fixed = {"ridge": 1.0, "temperature": 1.0}
+    default, uniform = fit(X, y, **fixed), fit(X, y, priors="uniform", **fixed)
+    np.testing.assert_allclose(uniform.priors_, 1 / 3)
+    np.testing.assert_allclose(default.priors_, [50 / 120, 50 / 120, 20 / 120])
+    given = fit(X, y, priors=[50 / 120, 50 / 120, 20 / 120], **fixed)
+    np.testing.assert_allclose(given.predict_proba(X), default.predict_proba(X))
+    difference = default.decision_function(X) - uniform.decision_function(X)
     moved = difference - np.log(given.priors_)  # by what makes posteriors sum to one
     np.testing.assert_allclose(moved - moved[:, :1], 0, atol=1e-9)
 
@@ -209,7 +178,7 @@ def test_two_classes():
 def test_one_feature(output):
     X = IRIS[:, 2:3]
     network = fit(X, SPECIES, output=output)
-    assert network.n_hidden_ == 500
+    assert network.n_hidden_ == 1000
     assert network.score(X, SPECIES) > 0.9
 
 
@@ -292,7 +261,7 @@ def test_empty_data_are_refused():
 
 @pytest.mark.parametrize("value", [0.0, 3.0])
 @pytest.mark.parametrize("output", ["lda", "pi"])
-@pytest.mark.parametrize("ridge", [1.0, "auto"])
+@pytest.mark.parametrize("ridge", [1.0, "loo"])
 def test_constant_features(value, output, ridge):
     """Nothing to learn from: no error, and every class is as likely as its prior."""
     network = fit(np.full((150, 2), value), SPECIES, output=output, ridge=ridge)
@@ -325,7 +294,9 @@ def test_one_class_is_refused():
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({"n_hidden": 0}, "n_hidden is 0: expected a whole number from 1 on"),
+        ({"bias": "yes"}, "bias is 'yes': expected True or False"),
+        ({"bias": None}, "bias is None"),
+        ({"n_hidden": 0}, "n_hidden is 0: expected a whole number from 1 to"),
         ({"n_hidden": 2.5}, "n_hidden is 2.5"),
         ({"n_hidden": True}, "n_hidden is True"),
         ({"fanout": 0}, "fanout is 0: expected a number above 0"),
@@ -337,13 +308,18 @@ def test_one_class_is_refused():
         ({"ridge": -1}, "ridge is -1"),
         ({"ridge": "large"}, "ridge is 'large': expected a number"),
         ({"ridge": None}, "ridge is None"),
+        ({"temperature": 0}, "temperature is 0"),
+        ({"temperature": "auto"}, "temperature is 'auto'"),
         ({"priors": "equal"}, "priors is 'equal'"),
-        ({"priors": [0.5, 0.5]}, "expected 3 numbers above zero"),
-        ({"priors": [0.5, 0.5, 0]}, "expected 3 numbers above zero"),
-        ({"priors": [0.5, 0.5, 0.5]}, r"priors is .*: the sum is 1\.5, expected 1\."),
-        ({"priors": [1e308, 1e308, 1e308]}, "the sum is inf, expected 1"),
-        ({"fanout": 1e300}, r"fanout is 1e\+300: expected at most 25,000,000"),
-        ({"n_hidden": 10**300}, r"n_hidden is 1e\+300: expected at most 100,000,000"),
+        ({"priors": None}, "priors is None"),
+        ({"priors": [0.5, 0.5]}, "2 priors given, 3 classes"),
+        ({"priors": [0.5, 0.5, 0]}, "each must be above zero"),
+        ({"priors": [0.5, 0.5, 0.5]}, r"their sum is 1\.5, expected 1"),
+        ({"class_weight": "fair"}, "class_weight is 'fair'"),
+        ({"class_weight": {0: 0, 1: 1}}, "class_weight is 0"),
+        ({"class_weight": {3: 1}}, "class_weight has 3"),
+        ({"fanout": 1e300}, "n_hidden is 4.*: expected a whole number from 1 to 10,000,000"),
+        ({"n_hidden": 10**300}, "n_hidden is 1.*: expected a whole number from 1 to 10,000,000"),
         ({"precision": "half"}, "precision is 'half'"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"random_state": -1}, "random_state is -1"),
@@ -353,9 +329,8 @@ def test_one_class_is_refused():
 def test_parameters_that_make_no_sense(params, expected):
     with pytest.raises(ValueError, match=expected):
         fit(**params)
-    if "priors" not in params:
-        with pytest.raises(ValueError, match=expected):
-            stream([slice(0, 150)], **params)
+    with pytest.raises(ValueError, match=expected):
+        stream([slice(0, 150)], **params).predict(IRIS)
     network = ELMClassifier(**params)
     with pytest.raises(NotFittedError):
         network.predict(IRIS)
@@ -368,7 +343,7 @@ def test_sizes():
 
 
 def test_fitted_attributes():
-    network = fit(n_hidden=20, ridge="auto")
+    network = fit(n_hidden=20)
     assert [weights.shape for weights in network.coefs_] == [(4, 20), (20, 3)]
     assert [constants.shape for constants in network.intercepts_] == [(20,), (3,)]
     hidden = np.tanh(IRIS @ network.coefs_[0] + network.intercepts_[0])
@@ -378,8 +353,9 @@ def test_fitted_attributes():
     assert network.class_count_.tolist() == [50, 50, 50]
     assert network.precision_ == "double"
     assert network.ridge_ > 0
+    assert network.temperature_ > 0
     unfitted = ELMClassifier()
-    for name in ("coefs_", "intercepts_", "n_hidden_", "ridge_", "priors_", "classes_"):
+    for name in ("coefs_", "n_hidden_", "ridge_", "temperature_", "priors_", "classes_"):
         assert not hasattr(unfitted, name)
 
 
@@ -389,7 +365,7 @@ def test_random_state():
     assert (first != other).all()
     np.testing.assert_array_equal(fit(random_state=np.int64(3)).coefs_[0], first)
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
-    np.testing.assert_array_equal(first, by_hand.uniform(-0.5, 0.5, (500, 5)).T[:4])
+    np.testing.assert_array_equal(first, by_hand.uniform(-0.7, 0.7, (1000, 5)).T[:4])
     papers = fit(bias=False, fanout=10, random_state=3)
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
     np.testing.assert_array_equal(papers.coefs_[0], by_hand.uniform(-0.5, 0.5, (40, 4)).T)
@@ -426,42 +402,47 @@ SPLITS = {
 
 @pytest.mark.parametrize("splits", SPLITS.values(), ids=SPLITS)
 @pytest.mark.parametrize(
-    "params", [{}, {"output": "pi"}, {"ridge": "auto"}, {"priors": "frequencies"}], ids=str
+    "params", [{}, {"output": "pi"}, {"ridge": 1.0}, {"class_weight": {0: 3}}], ids=str
 )
 def test_any_split_gives_the_network_of_fit(splits, params):
     found, expected = stream(splits, **params), fit(**params)
     np.testing.assert_array_equal(found.predict(IRIS), expected.predict(IRIS))
-    np.testing.assert_allclose(found.ridge_, expected.ridge_, rtol=0.01)
-    # The ridge that GCV chooses lies in a flat minimum: processors round it differently.
-    tolerance = {"rtol": 0.01, "atol": 1e-3} if params.get("ridge") else {"atol": 1e-8}
+    np.testing.assert_allclose(found.ridge_, expected.ridge_, rtol=1e-9)
+    np.testing.assert_allclose(found.temperature_, expected.temperature_, rtol=1e-5)
     scores = [network.decision_function(IRIS) for network in (found, expected)]
-    np.testing.assert_allclose(*scores, **tolerance)
+    np.testing.assert_allclose(*scores, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(found.coefs_[0], expected.coefs_[0])
 
 
 def test_a_split_of_a_network_in_mixed_precision():
-    found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS, n_hidden=MIXED)
-    expected = fit(DIGITS, NUMBERS, n_hidden=MIXED)
+    params = {"n_hidden": MIXED, "ridge": 1.0}
+    found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS, **params)
+    expected = fit(DIGITS, NUMBERS, **params)
     assert found.precision_ == expected.precision_ == "mixed"
     np.testing.assert_array_equal(found.predict(DIGITS), expected.predict(DIGITS))
     np.testing.assert_allclose(found.predict_proba(DIGITS), expected.predict_proba(DIGITS), atol=5e-3)
 
 
-def test_a_split_of_a_network_in_double_precision():
-    exact, streamed = fit(DIGITS, NUMBERS), stream(np.split(np.arange(1797), [5, 900]), DIGITS, NUMBERS)
-    assert exact.precision_ == "double"
-    np.testing.assert_allclose(streamed.coefs_[1], exact.coefs_[1], rtol=1e-6)
+def test_a_stream_in_mixed_precision_takes_the_least_ridge_that_float32_can_tell():
+    params = {"n_hidden": MIXED, "weight_range": 0.125}
+    found = stream(np.array_split(np.arange(900), 5), DIGITS, NUMBERS, **params)
+    expected = fit(DIGITS[:900], NUMBERS[:900], **params)
+    assert (found.precision_, expected.precision_) == ("mixed", "double")
+    assert found.ridge_ > expected.ridge_
+    assert found.score(DIGITS[900:], NUMBERS[900:]) > expected.score(DIGITS[900:], NUMBERS[900:]) - 0.01
 
 
 def test_streaming_solves_only_when_asked(monkeypatch):
     solved = []
     solve = train.solve_pi
-    monkeypatch.setattr(train, "solve_pi", lambda *args: solved.append(1) or solve(*args))
+    monkeypatch.setattr(
+        train, "solve_pi", lambda *args, **more: solved.append(1) or solve(*args, **more)
+    )
     network = stream(SPLITS["single samples"])
     assert not solved
     network.predict(IRIS)
     network.predict_proba(IRIS)
-    assert network.coefs_[1].shape == (500, 3)
+    assert network.coefs_[1].shape == (1000, 3)
     assert len(solved) == 1
     network.partial_fit(IRIS, SPECIES)
     network.predict(IRIS)
@@ -558,8 +539,9 @@ def test_pickles_of_fit_are_without_the_sums():
         {"random_state": np.random.RandomState(3)},
         {"random_state": np.random.SeedSequence(3, spawn_key=(1, 2))},
         {"output": "pi", "activation": "relu", "n_hidden": np.int64(33), "weight_range": 2.0},
-        {"ridge": "auto", "priors": np.array([0.2, 0.3, 0.5]), "precision": "double"},
-        {"priors": (0.2, 0.3, 0.5), "batch_size": 7},
+        {"ridge": 1, "temperature": 0.5, "priors": np.array([0.2, 0.3, 0.5]), "precision": "double"},
+        {"input_weights": "constrained", "n_hidden": 20},
+        {"priors": (0.2, 0.3, 0.5), "batch_size": 7, "class_weight": "balanced"},
     ],
     ids=lambda params: "-".join(params) or "defaults",
 )
@@ -589,30 +571,6 @@ def test_save_of_a_stream(tmp_path):
     np.testing.assert_array_equal(found.predict_proba(IRIS), network.predict_proba(IRIS))
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"n_hidden": "many"},
-        {"fanout": 1e300, "n_hidden": None},
-        {"batch_size": "7"},
-        {"batch_size": 0},
-        {"random_state": {"entropy": "x", "spawn_key": []}},
-        {"random_state": {}},
-        {"output": "svm"},
-        {"colour": "red"},
-        {"ridge": [1]},
-    ],
-    ids=str,
-)
-def test_load_of_odd_parameters(odd, tmp_path):
-    network = fit()
-    changed = replace(network._model, params={**network._model.params, **odd})
-    write_model(tmp_path / "network.npz", changed)
-    with pytest.raises(ElmldaError, match="its estimator's parameters are not sound: ") as error:
-        ELMClassifier.load(tmp_path / "network.npz")
-    assert "\n" not in str(error.value)
-
-
 def test_save_that_cannot_be(tmp_path):
     with pytest.raises(NotFittedError):
         ELMClassifier().save(tmp_path / "network.npz")
@@ -626,17 +584,11 @@ def test_save_that_cannot_be(tmp_path):
 
 
 def test_in_a_grid_search_and_in_processes():
-    network = ELMClassifier(bias=False, random_state=0)
+    network = ELMClassifier(ridge=1.0, bias=False, random_state=0)
     search = GridSearchCV(network, {"fanout": [1, 10]}, cv=3, n_jobs=2)
     search.fit(DIGITS[:500], NUMBERS[:500])
     assert search.best_params_ == {"fanout": 10}
     assert cross_val_score(search.best_estimator_, DIGITS, NUMBERS, cv=2).mean() > 0.9
-
-
-def test_no_warnings_on_ordinary_data():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert fit(DIGITS, NUMBERS).score(DIGITS, NUMBERS) > 0.98
 
 
 def run_python(code):

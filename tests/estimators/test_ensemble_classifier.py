@@ -1,4 +1,4 @@
-"""ELMEnsembleClassifier: its members, their combination, its files."""
+"""ELMEnsembleClassifier: its members, their mean, its files."""
 
 import numpy as np
 import pandas as pd
@@ -8,31 +8,27 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
-from elmlda.core.evaluate import combine_posteriors
 from elmlda.errors import ElmldaError
-from elmlda.options import COMBINATIONS
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16
 TRAIN, TEST = slice(0, 900), slice(900, None)
 
 
-def fit(n=3, combine="mean", **params):
-    ensemble = ELMEnsembleClassifier(n, combine, **{"fanout": 1, "random_state": 4, **params})
+def fit(n=3, **params):
+    ensemble = ELMEnsembleClassifier(n, **{"fanout": 1, "random_state": 4, **params})
     return ensemble.fit(X[TRAIN], Y[TRAIN])
 
 
-@pytest.mark.parametrize("combine", COMBINATIONS)
-def test_posteriors_are_the_members_combined(combine):
-    ensemble = fit(combine=combine)
+def test_posteriors_are_the_mean_of_the_members():
+    ensemble = fit()
     alone = [
         ELMClassifier(fanout=1, random_state=np.random.SeedSequence(4, spawn_key=(i,)))
         for i in range(3)
     ]
-    members = np.stack([each.fit(X[TRAIN], Y[TRAIN]).predict_proba(X[TEST]) for each in alone])
-    expected = combine_posteriors(members, combine, np.full(10, 0.1))[-1]
+    members = [each.fit(X[TRAIN], Y[TRAIN]).predict_proba(X[TEST]) for each in alone]
     found = ensemble.predict_proba(X[TEST])
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(found, np.mean(members, axis=0), atol=1e-9)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_array_equal(ensemble.predict(X[TEST]), found.argmax(axis=1))
     np.testing.assert_array_equal(np.exp(ensemble.predict_log_proba(X[TEST])) > 0.5, found > 0.5)
@@ -77,13 +73,13 @@ def test_an_ensemble_of_one():
 def test_save_and_load(tmp_path, n, random_state):
     words = np.array([f"digit {number}" for number in Y])
     frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)])
-    ensemble = ELMEnsembleClassifier(n, "product", n_hidden=40, random_state=random_state)
+    ensemble = ELMEnsembleClassifier(n, n_hidden=40, random_state=random_state)
     ensemble.fit(frame, words)
     ensemble.save(tmp_path / "e.npz")
     found = ELMEnsembleClassifier.load(tmp_path / "e.npz")
     np.testing.assert_array_equal(found.predict_proba(frame), ensemble.predict_proba(frame))
     np.testing.assert_array_equal(found.predict(frame), ensemble.predict(frame))
-    assert found.get_params()["combine"] == "product"
+    assert found.get_params()["n_estimators"] == n
     with pytest.raises(ElmldaError, match=r"file of an ensemble: use ELMEnsembleClassifier\.load"):
         ELMClassifier.load(tmp_path / "e.npz")
     found.estimators_[0].save(tmp_path / "one.npz")
@@ -98,10 +94,9 @@ def test_save_and_load(tmp_path, n, random_state):
     [
         ({"n": 0}, "n_estimators is 0"),
         ({"n": 1.5}, r"n_estimators is 1\.5"),
-        ({"combine": "sum"}, "combine is 'sum': expected one of mean, product"),
         ({"fanout": -1}, "fanout is -1"),
         ({"ridge": "x"}, "ridge is 'x'"),
-        ({"priors": [1, 2]}, "expected 10 numbers"),
+        ({"priors": [0.5, 0.5]}, "2 priors given, 10 classes"),
     ],
 )
 def test_parameters_that_make_no_sense(params, expected):

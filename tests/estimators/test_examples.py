@@ -41,8 +41,8 @@ def test_streaming():
 
 
 def test_ensemble():
-    one, mean, vote, read_back = run("ensemble.py")
-    assert min(numbers(mean) + numbers(vote)) > numbers(one)[0]
+    one, ten, read_back = run("ensemble.py")
+    assert numbers(ten) > numbers(one)
     assert read_back.endswith("True")
 
 
@@ -53,10 +53,10 @@ def test_compare():
 
 
 def test_calibration():
-    one, *calibrated, ten = (numbers(line)[1] for line in run("calibration.py"))
-    assert len(calibrated) >= 2
-    assert max(calibrated) < 0.9 * one
-    assert ten < 0.4 * one
+    papers, one, calibrated, ten = (numbers(line)[1] for line in run("calibration.py"))
+    assert one < 0.5 * papers
+    assert one < 1.02 * calibrated
+    assert ten < one
 
 
 def test_every_example_is_tested():

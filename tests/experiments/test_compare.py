@@ -2,10 +2,13 @@
 
 import json
 
+import numpy as np
 import pandas as pd
+import pytest
 from run_folders import assert_as_before, assert_same_counts, files_in
 
 from elmlda import Compare, Sweep
+from elmlda.errors import ElmldaError
 
 
 def test_counts_are_those_of_the_version_before(tmp_path):
@@ -13,11 +16,14 @@ def test_counts_are_those_of_the_version_before(tmp_path):
     rows = compare.run(tmp_path)
     assert list(rows["dataset"].unique()) == ["iris", "wine", "digits"]
     for name, own in rows.groupby("dataset"):
-        expected = pd.read_csv(tmp_path / name / "sweep.csv")
-        assert_same_counts(own.drop(columns="dataset"), expected)
-        order = ["repeat", "fold", "n_hidden", "rule"]  # as that version had it
-        own = own.sort_values(order, key=lambda each: each.replace({"fixed": "none"}))
-        assert_as_before(own.reset_index(drop=True), f"compare-{name}")
+        order = ["repeat", "fold", "n_hidden", "rule"]
+        recorded = pd.read_csv(tmp_path / name / "sweep.csv").sort_values(order)
+        assert_same_counts(own.drop(columns="dataset").sort_values(order), recorded)
+        fixed, chosen = (own[own["rule"] == rule] for rule in ("fixed", "loo"))
+        fixed = fixed.sort_values(order)  # as that version had it
+        assert_as_before(fixed.reset_index(drop=True), f"compare-{name}")
+        assert len(chosen) == len(fixed)
+        assert (chosen["ridge"] > 0).all()
     before = files_in(tmp_path)
     pd.testing.assert_frame_equal(compare.run(tmp_path), rows)
     assert files_in(tmp_path) == before
@@ -34,3 +40,15 @@ def test_a_set_with_a_test_part_keeps_it(tmp_path):
     assert_same_counts(rows[:2].drop(columns="dataset"), alone)
     manifest = json.loads((tmp_path / "iris" / "manifest.json").read_bytes())
     assert manifest["experiments"] == {"sweep": {"folds": 3}}
+
+
+def test_a_tables_columns_are_not_asked_of_other_sets(tmp_path):
+    rng = np.random.default_rng(0)
+    own = pd.DataFrame({"id": range(60), "x": rng.normal(size=60), "z": rng.normal(size=60)})
+    own.assign(kind=rng.choice(["a", "b"], 60)).to_csv(tmp_path / "own.csv", index=False)
+    options = {"label": "kind", "drop": "id", "fanout": 1, "folds": 3, "repeats": 1}
+    compare = Compare(dataset=["iris", tmp_path / "own.csv"], **options)
+    rows = compare.run(tmp_path)
+    assert rows.groupby("dataset")["n_hidden"].first().to_dict() == {"iris": 4, "own": 2}
+    with pytest.raises(ElmldaError, match="label"):  # no table has it
+        Compare(dataset=["iris", "wine"], **options).run(tmp_path / "none")

@@ -5,8 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from processes import unmeasured, wait_until, workers_in_session
@@ -51,7 +50,7 @@ def script(tmp_path):
     "experiment",
     [
         SWEEP,
-        Sweep(dataset="iris", hidden=[4, 8], repeats=2, folds=3, ridge=[0, "gcv"]),
+        Sweep(dataset="iris", hidden=[4, 8], repeats=2, folds=3, ridge=[0, "loo"]),
         Ensemble(dataset="iris", hidden=8, n=3, repeats=2),
         Compare(dataset="iris,wine", hidden=[4], folds=3, repeats=1),
     ],
@@ -116,10 +115,8 @@ def test_a_killed_worker_of_a_cluster_costs_nothing_but_time(tmp_path, cluster):
         if len(done) == 5:
             os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
 
-    def show(*_):
-        return nullcontext(SimpleNamespace(update=kill_one))
-
-    found = sweep.run(tmp_path / "cluster", cluster=cluster.scheduler_address, progress=show)
+    bar = Mock(update=kill_one)
+    found = sweep.run(tmp_path / "cluster", cluster=cluster.scheduler_address, progress=bar)
     assert_same_counts(found, sweep.run(tmp_path / "here"))
 
 

@@ -1,6 +1,7 @@
 """The sweep: the counts of the version before, nested, independent, in folds, on held-out samples."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from run_folders import assert_as_before
 from scipy.special import softmax
@@ -51,17 +52,54 @@ def test_counts_are_those_of_the_version_before(tmp_path, reference, options):
 
 
 def test_rows_say_what_was_computed_and_are_empty_where_nothing_was(tmp_path):
-    rows = Sweep(dataset="iris", hidden=[4, 98], ridge=[0, 0.5, "gcv"], repeats=1).run(tmp_path)
+    rows = Sweep(dataset="iris", hidden=[4, 98], ridge=[0, 0.5, "loo"], repeats=1).run(tmp_path)
     found = rows[["rule", "n_hidden"]].to_numpy().tolist()
     # Of 100 samples in three classes 97 units can be had without a ridge.
-    assert found == [["fixed", 4], ["fixed", 4], ["fixed", 98], ["gcv", 4], ["gcv", 98]]
+    assert found == [["fixed", 4], ["fixed", 4], ["fixed", 98], ["loo", 4], ["loo", 98]]
     assert rows.loc[rows["rule"] == "fixed", "ridge"].tolist() == [0, 0.5, 0.5]
-    assert (rows.loc[rows["rule"] == "gcv", "ridge"] > 0).all()
+    assert (rows.loc[rows["rule"] == "loo", "ridge"] > 0).all()
     assert rows["lda_errors"].notna().all()
     never = rows[["fold", "temperature", "tempered_log_loss"]]
     assert never.isna().all(axis=None)
     assert (rows["fanout"] == rows["n_hidden"] / 4).all()
     assert set(rows["machine"]) == {0}
+
+
+@pytest.mark.parametrize("ridge", [0.5, "loo"])
+def test_a_temperature_changes_no_count_and_fills_the_tempered_columns(tmp_path, ridge):
+    options = {"dataset": "digits", "hidden": [30, 90], "repeats": 2, "ridge": ridge}
+    plain, tempered = Sweep(**options), Sweep(**options, temperature="loo")
+    before, rows = plain.run(tmp_path / "plain"), tempered.run(tmp_path / "run")
+    own = ["temperature", "tempered_log_loss", "tempered_brier", "tempered_calibration_error"]
+    timed = ["seconds", *own]
+    pd.testing.assert_frame_equal(rows.drop(columns=timed), before.drop(columns=timed))
+    assert before[own].isna().all(axis=None)
+    assert rows[own].notna().all(axis=None)
+    assert (rows["tempered_log_loss"] < rows["log_loss"]).all()
+    assert rows["temperature"].between(0.01, 1).all()
+    data = load_dataset("digits").split()
+    kept = read_kept(tmp_path / "run", "tempered", [1])[1].astype(float)
+    last = rows.iloc[-1]
+    loss = -np.log(kept[np.arange(len(kept)), data.test.labels]).mean()
+    assert loss == pytest.approx(last["tempered_log_loss"], rel=1e-3)
+    assert (kept.argmax(axis=1) != data.test.labels).sum() == last["lda_errors"]
+    np.testing.assert_array_equal(
+        *(read_kept(tmp_path / name, "posteriors", [1])[1] for name in ("plain", "run"))
+    )
+    assert tempered.dry_run(tmp_path / "run").n_networks == 0
+    with pytest.raises(ElmldaError, match="temperature"):
+        plain.run(tmp_path / "run")
+
+
+def test_the_temperature_of_a_sweep_is_that_of_the_network(tmp_path):
+    rows = Sweep(dataset="iris", hidden=[5, 12], repeats=1, temperature="loo").run(tmp_path)
+    data, seed = load_dataset("iris").split(), np.random.SeedSequence(0, spawn_key=(0,))
+    recipe = Recipe.for_dataset(data, seed, 12, NetworkSettings())
+    (scores,) = train_and_test(data, recipe, {0.0: (5, 12)}, temperature="loo").scores
+    np.testing.assert_allclose(rows["temperature"], scores.temperatures, rtol=1e-5)
+    for i, expected in enumerate(rows["tempered_log_loss"]):
+        found = softmax(scores.temperatures[i] * scores.lda[:, i], axis=1)
+        assert log_loss(data.test.labels, found) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_size_at_which_lda_has_no_solution_has_the_other_counts(tmp_path):
@@ -111,7 +149,8 @@ def test_every_sample_is_tested_once_in_stratified_folds(tmp_path, dataset, fold
     np.testing.assert_array_equal(np.sort(tested), np.sort(labels))
     by_class = np.array([part.test.count_classes(data.n_classes) for part in parts])
     assert (np.ptp(by_class, axis=0) <= 1).all()
-    assert list_kept(tmp_path) == []
+    kept = read_kept(tmp_path, "labels", list_kept(tmp_path))  # of the first repeat
+    np.testing.assert_array_equal(np.sort(np.concatenate(list(kept.values()))), np.sort(labels))
 
 
 def test_held_out_samples_are_tested_instead_of_the_test_part(tmp_path):
@@ -172,7 +211,7 @@ def test_posteriors_are_measured_as_scikit_learn_does(digits):
         assert largest.at[repeat, "log_loss"] == pytest.approx(log_loss(labels, exact), rel=1e-4)
 
 
-@pytest.mark.parametrize("ridge", [0, "gcv"])
+@pytest.mark.parametrize("ridge", [0, "loo"])
 def test_a_run_that_grows_keeps_the_wrong_answers_of_every_size(tmp_path, ridge):
     for hidden in ([4, 8], [4, 8, 12], [4, 6, 8, 12]):
         rows = Sweep(dataset="iris", hidden=hidden, repeats=2, ridge=ridge).run(tmp_path)

@@ -52,7 +52,8 @@ class Faults:
     def results(folder):
         """All that a run has computed: its rows without times and machines, and what it has kept."""
         tables = {
-            path.name: read_rows(path, without={"seconds", "machine"}) for path in folder.glob("*.csv")
+            path.name: sorted(map(str, read_rows(path, without={"seconds", "machine"})))
+            for path in folder.glob("*.csv")
         }
         networks = list_kept(folder)
         kept = {

@@ -73,7 +73,7 @@ def test_before_anything_is_there(tmp_path, number, words):
     with started([*words, "--version"], env={**os.environ, "PYTHONPATH": str(tmp_path)}) as process:
         exit_code, stderr = end_of(process)
     assert exit_code == 128 + number
-    assert stderr == "Stopped: Run the same command again."
+    assert stderr == "Stopped: run the same command again."
 
 
 @SIGNALS
@@ -94,7 +94,7 @@ def test_a_long_network_is_not_waited_for(faults, tmp_path):
         process.send_signal(signal.SIGINT)
         exit_code, stderr = end_of(process)
     assert exit_code == 130
-    assert stderr.startswith("Stopped: 0 of 1 network")
+    assert stderr.startswith("Stopped: 0 of 1 network is recorded")
     assert time.monotonic() - start < 10
 
 

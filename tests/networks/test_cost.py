@@ -14,7 +14,7 @@ from elmlda.errors import ElmldaError
 from elmlda.networks import cost
 from elmlda.networks.cost import (
     Problem,
-    predict_total_bytes,
+    predict_peak_bytes,
     require_memory,
 )
 
@@ -39,7 +39,7 @@ MNIST = Problem(60_000, 10_000, 784, 10, (784, 1568, 15_680), input_bytes=55_000
     [
         DIGITS | {"hidden": [4000]},
         DIGITS | {"hidden": [500, 4000], "precision": "double"},
-        DIGITS | {"hidden": [2500], "ridge": "gcv"},
+        DIGITS | {"hidden": [2500], "ridge": "loo"},
         DIGITS | {"hidden": [4000], "ridge": [0.1, 1, 10]},
         pytest.param({"dataset": "mnist", "fanout": "1-4"}, marks=pytest.mark.slow),
         pytest.param(
@@ -63,7 +63,7 @@ def test_what_is_said_to_fit_does_and_one_more_does_not(free, jobs, unit, has_ru
     problem = replace(MNIST, sizes=sizes, has_rule=has_rule)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cost, "free_memory", lambda: free)
-        if predict_total_bytes(problem, jobs) <= free:
+        if predict_peak_bytes(problem, jobs) <= free:
             require_memory(problem, jobs)
             return
         with pytest.raises(ElmldaError) as caught:
@@ -72,7 +72,7 @@ def test_what_is_said_to_fit_does_and_one_more_does_not(free, jobs, unit, has_ru
 
     def takes(n_hidden, jobs=jobs):
         smaller = (*(size for size in sizes if size < n_hidden), n_hidden)
-        return predict_total_bytes(replace(problem, sizes=smaller), jobs)
+        return predict_peak_bytes(replace(problem, sizes=smaller), jobs)
 
     of_units = {"hidden": 1, "fanout": 784}
     name = "fanout" if unit == 784 else "hidden"
@@ -80,5 +80,5 @@ def test_what_is_said_to_fit_does_and_one_more_does_not(free, jobs, unit, has_ru
     assert most == 0 or takes(most) <= free
     assert takes(min(most + of_units[name], sizes[-1])) > free
     n_jobs = found.get("jobs", 0)
-    assert n_jobs == 0 or predict_total_bytes(problem, n_jobs) <= free
-    assert predict_total_bytes(problem, n_jobs + 1) > free
+    assert n_jobs == 0 or predict_peak_bytes(problem, n_jobs) <= free
+    assert predict_peak_bytes(problem, n_jobs + 1) > free

@@ -11,7 +11,7 @@ from elmlda.errors import ElmldaError
 from elmlda.networks.model import Model, fit_network
 from elmlda.networks.model_file import describe_seed, read_model, write_model
 from elmlda.networks.train import Recipe
-from elmlda.settings import NetworkSettings
+from elmlda.settings import NetworkSettings, OutputSettings
 
 LABELS = [np.array([-3, 0, 12]), np.array(["Äpfel", "b b", "c,d\n"]), np.array(["x", "y", "z"], object)]
 
@@ -21,13 +21,15 @@ def make_model(make_dataset):
     dataset = make_dataset()
     train = dataset.train
 
-    def make(n=1, classes=LABELS[0], priors=(0.2, 0.3, 0.5), n_hidden=30, more=None, **about):
-        settings = NetworkSettings(activation="sine", weight_range=0.7, input_scale=0.5, **(more or {}))
+    def make(n=1, classes=LABELS[0], method="lda", n_hidden=30, more=None, **about):
+        priors = (0.2, 0.3, 0.5)
+        of_network = {"activation": "sine", "weight_range": 0.7, "input_scale": 0.5, "priors": priors}
+        settings = NetworkSettings(**of_network | (more or {}))
         seeds = [np.random.SeedSequence(2**100 + 1, spawn_key=(i,)) for i in range(n)]
         recipes = [Recipe(seed, dataset.n_inputs, n_hidden, settings) for seed in seeds]
-        found = None if priors is None else np.array(priors)
-        networks = [fit_network(each, train.inputs, train.labels, 1.0, found, 3) for each in recipes]
-        return Model(tuple(networks), classes, "product" if n > 1 else None, **about)
+        output = OutputSettings(1.0, 0.3, method)
+        networks = [fit_network(each, train.inputs, train.labels, output, 3) for each in recipes]
+        return Model(tuple(networks), classes, n > 1, **about)
 
     return make
 
@@ -53,7 +55,7 @@ def refusal(path):
 def test_what_was_written_is_read(make_model, inputs, tmp_path, n, with_input_weights, more, labels):
     """None is PI-ELM, which has no priors and no ensembles."""
     if more is None:
-        n, more, about = 1, {}, {"priors": None}
+        n, more, about = 1, {}, {"method": "pi"}
     else:
         about = {}
     names = np.array(["a", "b b", *"üdef"], object)
@@ -66,11 +68,11 @@ def test_what_was_written_is_read(make_model, inputs, tmp_path, n, with_input_we
     np.testing.assert_array_equal(found.priors, model.priors)
     assert (found.classes.dtype, found.classes.tolist()) == (labels.dtype, labels.tolist())
     np.testing.assert_array_equal(found.feature_names, model.feature_names)
-    assert (found.combine, found.image_shape, found.columns) == (model.combine, (2, 3), ["a"])
+    assert (found.is_ensemble, found.image_shape, found.columns) == (n > 1, (2, 3), ["a"])
     for one, other in zip(found.networks, model.networks, strict=True):
         assert describe_seed(one.recipe.seed) == describe_seed(other.recipe.seed)
         assert one.recipe.settings == other.recipe.settings
-        assert one.ridge == other.ridge
+        assert (one.ridge, one.temperature) == (other.ridge, other.temperature)
     with np.load(tmp_path / "m", allow_pickle=False) as stored:
         assert ("input_weights" in stored) == (with_input_weights or "input_weights" in more)
 

@@ -149,6 +149,11 @@ def test_ensembles_and_times_are_judged(full, tmp_path):
     other = read_run(make_run(tmp_path / "run", sweep=simulate_sweep(rng, n=3), **tables))
     table = claims.judge_claims(other).set_index("key")
     assert table.loc["time", "verdict"] == "not reproduced"
+    fanouts = paper.FANOUTS[:-1]
+    slow = simulate_timing(rng, extra=0.2, fanouts=[20])
+    mixed = pd.concat([simulate_timing(rng, fanouts=fanouts), slow])
+    assert claims.judge_times(mixed) == dict.fromkeys(fanouts, "reproduced") | {20: "not reproduced"}
+    assert claims.judge_times(slow) == {20: "not reproduced"}
     assert table.loc["ensemble-20", "ours"] == pytest.approx(1.81, abs=0.03)
     assert table.loc["ensemble-20", "verdict"] != "reproduced"
 

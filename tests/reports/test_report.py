@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,8 @@ from made_runs import (
 )
 
 from elmlda.errors import ElmldaError
-from elmlda.reports import FORMATS, find_folders, report
+from elmlda.reports import report
+from elmlda.reports.render import format_number
 
 ROOT = Path(__file__).parents[2]
 COUNTS = {1: [(72, 70, 65), (75, 74, 66), (71, 70, 64)], 2: [(50, 50, 41), (52, 50, 42), (51, 49, 40)]}
@@ -37,8 +39,8 @@ def whole(tmp_path_factory):
     """A run of the paper's size with everything."""
     rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("whole") / "run"
     posteriors, labels = draw_posteriors(rng, 4, n_test=10_000, n_classes=10)
-    rows = [(r, s, "mean", 200 - s, 10_000) for r in range(3) for s in range(1, 21)]
-    ensemble = pd.DataFrame(rows, columns=["repeat", "size", "combine", "errors", "n_test"])
+    rows = [(r, s, 200 - s, 10_000) for r in range(3) for s in range(1, 21)]
+    ensemble = pd.DataFrame(rows, columns=["repeat", "size", "errors", "n_test"])
     tables = {"draws": simulate_draws(rng), "timing": simulate_timing(rng), "ensemble": ensemble}
     make_run(folder, sweep=simulate_sweep(rng).assign(log_loss=0.5, temperature=0.4), **tables)
     keep(folder, posteriors, labels, tempered=posteriors**0.5)
@@ -58,8 +60,8 @@ def test_a_whole_run_answers_in_one_sentence_with_both_halves(whole):
 
 def test_a_whole_run_has_every_file_and_a_small_page(whole):
     names = {path.name for path in whole.files}
-    figures = "fig1 fig2 improvement distance spread times reliability confusion differences"
-    tables = "table1 table2 claims agreement ensemble_table posteriors differences"
+    figures = "fig1 fig2 improvement times posteriors reliability confusion differences"
+    tables = "table1 table2 claims agreement ensemble_table posteriors differences agreements counts"
     assert names >= {f"{name}.svg" for name in figures.split()}
     assert names >= {f"{name}.csv" for name in tables.split()}
     assert all(path.exists() for path in whole.files)
@@ -109,9 +111,26 @@ def test_a_run_that_is_being_made_is_interim(tmp_path):
     made = report(torn, ["md"])
     assert made.headline.startswith("Interim, 34 of 200 networks")
     assert len(made.lines) == 1  # what was not run is one line
-    assert "time" in made.lines[0]
+    assert "Table 2 (1)" in made.lines[0]
     page = (torn / "report.md").read_text("utf-8")
     assert "log LR" not in page  # the hypothesis is judged by the whole run
+
+
+def test_the_headline_of_a_short_run_says_how_much_is_inconclusive(tmp_path):
+    made = report(
+        make_run(tmp_path / "run", sweep=simulate_sweep(np.random.default_rng(1), n=3)), ["md"]
+    )
+    n_open = (made.verdicts.query("counted")["verdict"] == "inconclusive").sum()
+    assert n_open > 0
+    assert f"inconclusive so far: {n_open};" in made.headline
+
+
+def test_the_hypothesis_is_judged_by_the_registered_run_alone(tmp_path):
+    table = simulate_sweep(np.random.default_rng(5))
+    for seed, is_judged in ((0, False), (1, True)):
+        folder = make_run(tmp_path / str(seed), run={**MNIST, "seed": seed}, sweep=table)
+        report(folder, ["md"])
+        assert ("log LR" in (folder / "report.md").read_text("utf-8")) == is_judged
 
 
 def test_green_means_good(tmp_path):
@@ -171,7 +190,7 @@ def test_odd_runs_have_a_report_with_gaps(tmp_path, counts, run):
 def test_a_run_without_a_sweep_has_a_report(tmp_path, name):
     rng = np.random.default_rng(4)
     posteriors, labels = draw_posteriors(rng, 6)
-    row = {"repeat": [0], "size": 1, "combine": "mean", "errors": 9, "n_test": 99}
+    row = {"repeat": [0], "size": 1, "errors": 9, "n_test": 99}
     tables = {"draws": draws_table(posteriors, labels, 50, 3), "ensemble": pd.DataFrame(row)}
     tables["timing"] = simulate_timing(rng, pairs=3)
     some = {key: tables[key] for key in {name, "ensemble" if name == "draws" else name}}
@@ -293,19 +312,36 @@ def test_figures_have_one_svg_for_light_and_dark(tmp_path):
     folder = pets(tmp_path / "run")
     report(folder, ["svg"])
     svg = (folder / "fig1.svg").read_text("utf-8")
+    assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"  # a viewer can read it
     assert "prefers-color-scheme:dark" in svg
     body = svg.partition("</style>")[2]
     assert not set(re.findall(r"#[0-9a-f]{6}\b", body))  # every colour is a variable
 
 
-REPORTED = [path for path in find_folders(ROOT / "results") if (path / "report.md").exists()]
+REPORTED = [
+    ROOT / "results" / name
+    for name in ("choices", "compare", "first-run", "posteriors", "shaped-fashion")
+]
+"""Reports that come with elmlda; there may be others of the user's."""
 
 
 @pytest.mark.parametrize("folder", REPORTED, ids=lambda path: path.name)
 def test_committed_tables_and_pages_are_what_the_rows_say(folder, tmp_path):
     copied = tmp_path / folder.name
     shutil.copytree(folder, copied)
-    wanted = [suffix for suffix in FORMATS if suffix in ("csv", "md")]
-    for path in report(copied, wanted).files:
+    for path in report(copied, ["csv", "md"]).files:
         assert path.read_text("utf-8") == (folder / path.name).read_text("utf-8"), path.name
     assert json.loads((next(copied.rglob("manifest.json"))).read_text())["schema"] == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (-1.25, "+.2f", "−1.25"),
+        (1.25, "+.2f", "+1.25"),
+        (-0.001, ".2f", "0.00"),
+        (6e-6, ".2g", "6e−06"),
+    ],
+)
+def test_a_number_has_a_minus_sign(value, form, shown):
+    assert format_number(value, form) == shown

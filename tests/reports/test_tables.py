@@ -3,22 +3,29 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_runs import MNIST, PETS, draw_posteriors, draws_table, keep, make_run, simulate_timing, sweep
+from made_runs import (
+    MNIST,
+    PETS,
+    draw_posteriors,
+    draws_table,
+    keep,
+    make_run,
+    simulate_sweep,
+    simulate_timing,
+    sweep,
+)  # fmt: skip
 from scipy import stats as sp
 
-from elmlda.datasets import load_dataset
-from elmlda.reports import compare, differences, tables
-from elmlda.reports.load import MNIST_SHA256, differing, find_folders, percents, read_run
+from elmlda import Sweep
+from elmlda.reports import compare, differences, stats, tables
+from elmlda.reports.claims import CONSTANT, EQ5, READINGS
+from elmlda.reports.load import differing, percents, read_run
 
 COUNTS = {1: [(720, 715, 684), (730, 720, 690), (711, 713, 670)], 2: [(520, 519, 500)] * 3}
 
 
 def read(folder, **parts):
     return read_run(make_run(folder / "run", **parts))
-
-
-def test_the_papers_data_are_those_of_the_package():
-    assert set(load_dataset("mnist").checksums.values()) == MNIST_SHA256
 
 
 def test_table1_has_the_papers_numbers_beside_ours(tmp_path):
@@ -89,8 +96,9 @@ def test_intervals_over_images_come_from_the_kept_answers(tmp_path):
         assert row["difference"] == pytest.approx(by_image.mean())
         half = (interval.high - interval.low) / 2
         assert row["difference_images_interval"] == pytest.approx(half)
-        assert row["difference_both_interval"] > 0
-    (folder / "kept/4-5.npz").unlink()  # some answers are not those of all networks
+        error = row["difference_both_interval"] / sp.t.ppf(0.975, 4)
+        assert row["p_both"] == pytest.approx(2 * sp.t.sf(abs(row["difference"]) / error, 4))
+    (folder / "kept/4.npz").unlink()  # some answers are not those of all networks
     assert tables.table1(read_run(folder))["difference_images_interval"].isna().all()
 
 
@@ -104,6 +112,8 @@ def test_table2_is_the_mean_of_log_ratios(tmp_path):
         expected = 100 * np.expm1([logs[fanout].mean(), *interval])
         found = row[["overhead_percent", "overhead_low", "overhead_high"]].to_numpy(float)
         assert found == pytest.approx(expected)
+    # Half of PI's time is the hidden outputs'.
+    assert table["output_overhead_percent"].mean() == pytest.approx(14, abs=1)
     assert table.loc[20, "paper_overhead_percent"] == pytest.approx(100 * (702 / 630 - 1))
     assert table.loc[20, "pi_cpu_seconds"] == pytest.approx(400, rel=0.05)
 
@@ -111,14 +121,20 @@ def test_table2_is_the_mean_of_log_ratios(tmp_path):
 def test_ensembles_by_draws_and_by_separate_ensembles(tmp_path):
     posteriors, labels = draw_posteriors(np.random.default_rng(2), 8)
     draws = draws_table(posteriors, labels, 500, 3)
-    rows = [(r, s, "mean", 30 - 2 * s + r, 300, 0.5) for r in range(3) for s in range(1, 5)]
-    ensemble = pd.DataFrame(rows, columns=["repeat", "size", "combine", "errors", "n_test", "log_loss"])
+    rows = [(r, s, 30 - 2 * s + r, 300, 0.5) for r in range(3) for s in range(1, 5)]
+    ensemble = pd.DataFrame(rows, columns=["repeat", "size", "errors", "n_test", "log_loss"])
+    changes = np.array([-1, -4, 1])  # errors of each ensemble's tempered posteriors less the others
+    ensemble["tempered_errors"] = ensemble["errors"] + changes[ensemble["repeat"]]
     run = read(tmp_path, run=PETS, sweep=sweep(COUNTS, n_test=300), ensemble=ensemble, draws=draws)
     table = tables.ensemble_table(run).set_index("size")
     means = draws.query("left_out == -1").set_index("size")["errors"] / 3
     assert table["error_percent"].dropna().tolist() == pytest.approx(means.tolist())
     assert table["ensembles_percent"].tolist() == pytest.approx([29 / 3, 9, 25 / 3, 23 / 3])
     assert table["paper_error_percent"].isna().all()
+    test = sp.ttest_1samp(changes / 3, 0)
+    assert table["tempered_percent"].tolist() == pytest.approx(table["ensembles_percent"] - 4 / 9)
+    assert table["tempered_difference"].tolist() == pytest.approx([-4 / 9] * 4)
+    assert table["tempered_p"].tolist() == pytest.approx([test.pvalue] * 4)
     scores = tables.posterior_table(run)
     assert scores["networks"].tolist() == [2, 3, 4]
 
@@ -126,12 +142,19 @@ def test_ensembles_by_draws_and_by_separate_ensembles(tmp_path):
 def test_scores_reliability_and_confusion(tmp_path):
     posteriors, labels = draw_posteriors(np.random.default_rng(3), 3)
     table = sweep(COUNTS).assign(log_loss=[0.4, 0.5, 0.6, 0.1, 0.1, 0.1], temperature=0.5)
+    table["tempered_brier"] = [0.2, 0.3, 0.7, np.nan, np.nan, np.nan]  # not computed at one size
     folder = make_run(tmp_path / "run", sweep=table)
     keep(folder, posteriors, labels, tempered=posteriors**0.5)
     run = read_run(folder)
     scores = tables.posterior_table(run)
     assert scores["log_loss"].tolist() == pytest.approx([0.5, 0.1])
     assert scores["repeats"].tolist() == [3, 3]
+    assert scores["fanout"].tolist() == [1, 2]
+    assert scores["temperature"].tolist() == [0.5, 0.5]
+    half = sp.ttest_1samp([0.2, 0.3, 0.7], 0).confidence_interval().high - 0.4
+    expected = [0.4, half, np.nan, np.nan]
+    found = scores[["tempered_brier", "tempered_brier_interval"]].to_numpy().ravel()
+    assert found == pytest.approx(expected, nan_ok=True)
     matrix = tables.confusion(run.kept).to_numpy()
     right = np.mean([(p.argmax(axis=1) == labels).sum() for p in posteriors])
     assert np.trace(matrix) == pytest.approx(right)
@@ -141,6 +164,20 @@ def test_scores_reliability_and_confusion(tmp_path):
     assert plain["samples"].sum() == 3 * len(labels)
     assert (plain["accuracy"] * plain["samples"]).sum() == pytest.approx(3 * right)
     assert bins["posteriors"].nunique() == 2
+
+
+def test_cross_validation_confuses_every_sample_once(tmp_path):
+    Sweep(dataset="iris", hidden="4,20", folds=5, repeats=2).run(tmp_path)
+    run = read_run(tmp_path)
+    matrix = tables.confusion(run.kept).to_numpy()
+    assert matrix.sum(axis=1).tolist() == [50, 50, 50]
+    first = run.sweep.query("repeat == 0 and n_hidden == 20")
+    assert 150 - np.trace(matrix) == first["lda_errors"].sum()
+    assert tables.reliability(run.kept)["samples"].sum() == 150
+    assert tables.table1(run)["p_both"].isna().all()
+    losses = run.sweep.query("n_hidden == 20")["log_loss"]
+    half = sp.t.ppf(0.975, 9) * losses.std() * np.sqrt(1 / 10 + 1 / 4)  # folds overlap
+    assert tables.posterior_table(run)["log_loss_interval"].iloc[-1] == pytest.approx(half)
 
 
 def test_paired_runs_are_compared_network_by_network(tmp_path):
@@ -164,6 +201,67 @@ def test_paired_runs_are_compared_network_by_network(tmp_path):
         assert rows.loc[method, "same_counts"] == (counts == 0).sum()
         assert rows.loc[method, "largest_difference"] == abs(counts).max()
     assert rows["paper_error_percent"].tolist() == [7.20, 7.20, 6.84]
+
+
+def test_counts_that_differ_between_precisions(tmp_path):
+    """Thirty networks of a longer run again in double: what was changed is what is found."""
+    rng = np.random.default_rng(7)
+    counts = {f: rng.integers(300, 700, (40, 3)) for f in (1, 2, 3)}
+    changed = {f: counts[f][:30].copy() for f in (1, 2)}
+    changed[1][[0, 4], 0] += [1, -2]
+    changed[2][4, 0] += 5
+    double = {**MNIST, "precision": "double"}
+    runs = {
+        "mixed": read_run(make_run(tmp_path / "a", sweep=sweep(counts))),
+        "double": read_run(make_run(tmp_path / "b", run=double, sweep=sweep(changed))),
+    }
+    table = differences.count_differences(runs, "mixed").set_index("method")
+    assert table["counts"].tolist() == [60, 60, 60]
+    assert table["differing"].tolist() == [3, 0, 0]
+    assert table.loc["pi", ["by_1", "by_2", "by_more", "largest"]].tolist() == [1, 1, 1, 5]
+    means = np.zeros(30)
+    means[[0, 4]] = [0.5, 1.5]
+    test = sp.ttest_1samp(means / 100, 0)
+    assert table.loc["pi", "difference"] == pytest.approx(means.mean() / 100)
+    assert table.loc["pi", "p"] == pytest.approx(test.pvalue)
+    assert table.loc["lda", ["difference", "p"]].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("setting", [{"activation": "softsign"}, {"design": "independent"}])
+def test_kept_answers_give_a_p_over_networks_and_images(tmp_path, setting):
+    rng, runs, wrong = np.random.default_rng(8), {}, {}
+    for name, run, n in (("a", MNIST, 6), ("b", {**MNIST, **setting}, 5)):
+        wrong[name] = rng.uniform(size=(n, 3, 1, 200)) < (0.2 if name == "a" else 0.3)
+        counts = {1: [tuple(each.sum(axis=(1, 2))) for each in wrong[name]]}
+        folder = make_run(tmp_path / name, run=run, sweep=sweep(counts, n_test=200))
+        keep(folder, *draw_posteriors(rng, n, 200), sizes=(784,), wrong=wrong[name])
+        runs[name] = read_run(folder)
+    table = differences.tabulate_differences(runs, "a").query("run == 'b' and method == 'lda'")
+    a, b = (wrong[name][:, 2, 0].astype(np.int8) for name in "ab")
+    parts = [b - a[:5]] if "activation" in setting else [b, -a]
+    error = 100 * stats.image_errors(*parts)[1]
+    difference = 100 * sum(part.mean() for part in parts)
+    assert table["difference"].item() == pytest.approx(difference)
+    assert table["p_both"].item() == pytest.approx(2 * sp.t.sf(abs(difference) / error, 4))
+
+
+def test_joint_agreement_of_two_runs_is_at_the_fanouts_of_both(tmp_path):
+    rng = np.random.default_rng(9)
+    softsign = {**MNIST, "activation": "softsign"}
+    runs = {
+        "tanh": read_run(make_run(tmp_path / "a", sweep=simulate_sweep(rng, n=60))),
+        "softsign": read_run(
+            make_run(tmp_path / "b", run=softsign, sweep=simulate_sweep(rng, 60, 1, 0, 0, range(1, 6)))
+        ),
+        "uneven": read_run(
+            make_run(tmp_path / "c", run={**MNIST, "weight_range": 1.0}, sweep=sweep(COUNTS))
+        ),
+    }
+    table = differences.tabulate_agreement(runs, "tanh").set_index(["run", "reading"])
+    assert set(table.index) == {(run, r) for run in ("tanh", "softsign") for r in READINGS}
+    assert set(table["rates"]) == {10}
+    assert table.loc[("softsign", EQ5), "p"] == 0  # a whole point off
+    assert table.loc[[("tanh", EQ5), ("tanh", CONSTANT), ("softsign", CONSTANT)], "p"].min() > 0.01
 
 
 def test_runs_with_other_weights_are_two_samples(tmp_path):
@@ -231,9 +329,3 @@ def test_ranks_are_scipys_and_one_data_set_has_none(data_sets):
     assert sorted(means) == pytest.approx(sorted(sp.rankdata(wide, axis=1).mean(axis=0)))
     one = {"ants": data_sets["ants"]}
     assert compare.tabulate_ranks(compare.tabulate_comparison(one)).empty
-
-
-def test_folders_of_runs_that_belong_together_are_reported_together(tmp_path):
-    for place in ("one", "one/inside", "study/a", "study/b"):
-        make_run(tmp_path / place)
-    assert find_folders(tmp_path) == [tmp_path / "one", tmp_path / "study"]

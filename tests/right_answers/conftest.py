@@ -5,13 +5,11 @@ Nothing here knows the inside of the package: these tests are of what users see.
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-
-ELMLDA = str(Path(sys.executable).with_name("elmlda"))
+from command_line import ELMLDA
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ The tests are of estimates that are far too short: on a machine with other work 
 measured for a moment may be a fraction of its own, and the estimate too long.
 """
 
-import os
 import re
 import statistics
 import time
 
 import pytest
+from command_line import TWO_CORES
 
 pytestmark = pytest.mark.slow
 UNITS = {"s": 1, "min": 60, "h": 3600}
@@ -32,14 +32,10 @@ def estimate(succeed):
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(
-            "sweep --dataset iris --hidden 4 --repeats 1500",
-        ),
-        pytest.param(
-            "compare --dataset wine --hidden 2000 --repeats 1 --folds 2",
-        ),
+        "sweep --dataset iris --hidden 4 --repeats 1500",
+        "compare --dataset wine --hidden 2000 --repeats 1 --folds 2",
     ],
-    ids=["small networks", "GCV"],
+    ids=["small networks", "a ridge by leaving one out"],
 )
 def test_a_run_does_not_take_far_longer_than_estimated(estimate, succeed, command):
     words = [*command.split(), "--out", "run"]
@@ -50,7 +46,7 @@ def test_a_run_does_not_take_far_longer_than_estimated(estimate, succeed, comman
     assert took / 2 < expected
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+@TWO_CORES
 def test_one_thread_takes_longer_than_two(estimate):
     wanted = "sweep", "--fanout", 10, "--repeats", 200, "--threads"
     pairs = [[estimate(*wanted, threads) for threads in (1, 2)] for _ in range(5)]

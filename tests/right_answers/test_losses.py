@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-
-ELMLDA = str(Path(sys.executable).with_name("elmlda"))
+from command_line import ELMLDA, TWO_CORES
+from processes import started, wait_until
 
 
 def test_one_of_two_trainings_into_one_file_is_refused(tmp_path):
@@ -25,16 +25,7 @@ def test_one_of_two_trainings_into_one_file_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
 
 
-def test_a_model_is_replaced_if_asked_for(succeed, refusal):
-    train = "train", "--dataset", "iris", "--hidden", 9, "--out", "model.npz"
-    succeed(*train)
-    assert "model.npz" in refusal(*train)
-    succeed(*train, "--force")
-
-
 # Python scripts
-
-TWO_CORES = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two jobs need two cores")
 
 
 @TWO_CORES
@@ -60,23 +51,10 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(
-    "jobs",
-    [
-        pytest.param(1),
-        pytest.param(2, marks=TWO_CORES),
-    ],
-)
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=TWO_CORES)])
 def test_nothing_is_training_after_ctrl_c(tmp_path, jobs):
     (tmp_path / "script.py").write_text(INTERRUPTED.format(jobs=jobs))
-    script = subprocess.Popen(
-        [sys.executable, "script.py"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
+    with started([sys.executable, "script.py"], cwd=tmp_path) as script:
         wait_until((tmp_path / "run" / "manifest.json").exists)
         begun = count_seconds(script.pid)
         wait_until(lambda: count_seconds(script.pid) > begun + 1)
@@ -86,16 +64,6 @@ def test_nothing_is_training_after_ctrl_c(tmp_path, jobs):
         before = count_seconds(script.pid)
         time.sleep(3)
         assert count_seconds(script.pid) - before < 0.3
-    finally:
-        os.killpg(script.pid, signal.SIGKILL)
-        script.communicate()
-
-
-def wait_until(condition, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "took too long"
-        time.sleep(0.01)
 
 
 def count_seconds(session):

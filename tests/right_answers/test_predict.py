@@ -34,27 +34,10 @@ def test_pixels_of_another_scale_are_still_refused(succeed, refusal, digits, tmp
     assert "new.npy" in refusal("predict", "model.npz", "new.npy")
 
 
-@pytest.fixture
-def labelled(succeed, blobs, tmp_path):
-    """`predict` of blobs.csv with labels from a table of rows."""
-    blobs().to_csv(tmp_path / "blobs.csv", index=False)
-    train = "train --dataset blobs.csv --label kind --hidden 10 --out model.npz"
-    succeed(*train.split())
-
-    def write(rows):
-        (tmp_path / "labels.csv").write_text("\n".join(["file,sample,label", *rows, ""]))
-        return "predict", "model.npz", "blobs.csv", "--labels", "labels.csv"
-
-    return write
-
-
-@pytest.mark.parametrize("other", ["blobs.csv,0,b", "./blobs.csv,0,b"])
-def test_two_labels_for_one_sample_are_refused(refusal, labelled, other):
-    message = refusal(*labelled(["blobs.csv,0,a", "blobs.csv,1,b", other]))
-    assert "labels.csv" in message
-    assert "blobs.csv" in message
-
-
-def test_the_same_label_twice_is_one(succeed, labelled):
-    printed = succeed(*labelled(["blobs.csv,0,a", "blobs.csv,0,a", "blobs.csv,1,b"]))
-    assert " of 2 " in printed.splitlines()[-1]
+def test_errors_of_predict_on_the_test_part_are_those_of_train(succeed, digits, tmp_path):
+    (x, y), (x_test, y_test) = digits(200), digits(50)
+    np.savez(tmp_path / "own.npz", x_train=x, y_train=y, x_test=x_test, y_test=y_test)
+    shown = succeed("train", "--dataset", "own.npz", "--hidden", 5, "--out", "model.npz")
+    found = shown.partition("(")[2].partition(" of 50)")[0]
+    said = succeed("predict", "model.npz", "own.npz").splitlines()[-1]
+    assert said.startswith(f"Errors: {found} of 50 ")

@@ -3,14 +3,10 @@
 import os
 import resource
 import subprocess
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
-
-ELMLDA = str(Path(sys.executable).with_name("elmlda"))
-
+from command_line import ELMLDA
 
 # Memory: only where something is to be trained
 
@@ -63,24 +59,11 @@ def test_what_needs_no_training_is_not_refused_for_lack_of_memory(finished, expe
 # Folders
 
 
-@pytest.mark.parametrize("name", ["relu", "tanh", "sine-1"])
-def test_a_run_may_be_called_like_an_activation(succeed, tmp_path, name):
-    succeed("sweep", "--dataset", "iris", "--hidden", 4, "--repeats", 2, "--out", f"results/{name}")
-    succeed("report", "--format", "md")
-    assert (tmp_path / "results" / name / "report.md").exists()
-
-
 def test_a_run_may_be_made_beside_the_data(succeed, blobs, tmp_path):
     blobs().to_csv(tmp_path / "mine.csv", index=False)
     run = "sweep --dataset mine.csv --label kind --hidden 4 --repeats 2 --out ."
     succeed(*run.split())
     assert (tmp_path / "manifest.json").exists()
-
-
-def test_a_config_file_may_begin_with_a_byte_order_mark(succeed, tmp_path):
-    config = '\ufeff[sweep]\ndataset = "iris"\nhidden = 4\nrepeats = 2\n'
-    (tmp_path / "mine.toml").write_text(config, encoding="utf-8")
-    succeed("sweep", "--config", "mine.toml")
 
 
 # Runs with gaps

@@ -9,8 +9,8 @@ from run_folders import assert_same_counts, files_in, identify, make_rows, opene
 from elmlda import Sweep
 from elmlda.errors import ElmldaError
 from elmlda.options import number, option
+from elmlda.runs.folder import read_manifest
 from elmlda.runs.kept import keep_network
-from elmlda.runs.manifest import read_manifest
 
 IRIS = {"dataset": "iris", "hidden": [4, 8], "repeats": 2}
 
@@ -138,11 +138,3 @@ def test_networks_that_are_kept_are_of_one_run_though_it_has_no_rows(tmp_path):
         pass
     start(tmp_path, identify(seed=1))
     assert len(read_manifest(tmp_path)["commands"]) == 1
-
-
-def test_no_absolute_path_gets_into_a_manifest(tmp_path):
-    data = tmp_path / "flowers.csv"
-    lines = [f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(60)]
-    data.write_text("\n".join(["x,y,kind", *lines]) + "\n")
-    Sweep(dataset=data, label="kind", hidden=2, repeats=1).run(tmp_path / "run")
-    assert str(tmp_path) not in (tmp_path / "run" / "manifest.json").read_text()

@@ -7,10 +7,15 @@ import pandas as pd
 
 from elmlda import paper
 from elmlda.core.subsets import draw_subsets
-from elmlda.reports.load import MNIST_SHA256, TABLES
+from elmlda.datasets.catalogue import MNIST_SHA256
+from elmlda.runs.folder import TABLES
+from elmlda.runs.kept import keep_network, keep_test
 
 N_TEST = 10_000
-MNIST = {"dataset": "mnist", "sha256": {f"file{i}": d for i, d in enumerate(sorted(MNIST_SHA256))}}
+MNIST = {
+    "dataset": "mnist",
+    "sha256": {f"file{i}": d for i, d in enumerate(sorted(MNIST_SHA256.values()))},
+}
 PETS = {"dataset": "pets", "sha256": {"pets.csv": "0" * 64}}
 MACHINE = {"cpu": "Abacus 7", "cores": 2, "blas": ["openblas 1", "openblas 2"]}
 
@@ -83,7 +88,7 @@ def simulate_timing(rng, extra=0.05, fanouts=paper.FANOUTS, pairs=5):
     rows = [
         {"pair": pair, "position": 2 * (pair % 2) + place, "fanout": fanout, "n_hidden": 784 * fanout,
          "method": method, "cpu_seconds": (fanout**2 * (1 + extra * (method == "lda"))) * noise,
-         "seconds": fanout**2 * noise, "test_seconds": 0.1, "precision": "mixed", "machine": 0}
+         "seconds": fanout**2 * noise, "test_seconds": 0.1, "hidden_seconds": 0.5 * fanout**2 * noise, "precision": "mixed", "machine": 0}
         for fanout in fanouts
         for pair in range(pairs)
         for place, method in enumerate(("pi", "lda")[:: 1 - 2 * (pair % 2)])
@@ -92,21 +97,17 @@ def simulate_timing(rng, extra=0.05, fanouts=paper.FANOUTS, pairs=5):
     return pd.DataFrame(rows)
 
 
-def keep(folder, posteriors, labels, sizes=(), wrong=None, tempered=None, pack=2):
+def keep(folder, posteriors, labels, sizes=(), wrong=None, tempered=None):
     """Write kept/: posteriors networks × samples × classes, wrong networks × 3 × sizes × samples."""
-    (folder / "kept").mkdir(parents=True, exist_ok=True)
-    classes = np.array([f"class {i}" for i in range(posteriors.shape[2])])
-    np.savez(folder / "kept/test.npz", labels=labels.astype(np.int64), classes=classes)
-    for start in range(0, len(posteriors), pack):
-        arrays = {}
-        for k in range(start, min(start + pack, len(posteriors))):
-            arrays[f"posteriors-{k}"] = posteriors[k].astype(np.float16)
-            if wrong is not None:
-                arrays[f"wrong-{k}"] = np.packbits(wrong[k].astype(bool), axis=-1)
-                arrays[f"sizes-{k}"] = np.array(sizes, np.int64)
-            if tempered is not None:
-                arrays[f"tempered-{k}"] = tempered[k].astype(np.float16)
-        np.savez(folder / f"kept/{start}-{start + pack - 1}.npz", **arrays)
+    keep_test(folder, labels.astype(np.int64), [f"class {i}" for i in range(posteriors.shape[2])])
+    for k in range(len(posteriors)):
+        arrays = {"posteriors": posteriors[k].astype(np.float16)}
+        if wrong is not None:
+            arrays["wrong"] = np.packbits(wrong[k].astype(bool), axis=-1)
+            arrays["sizes"] = np.array(sizes, np.int64)
+        if tempered is not None:
+            arrays["tempered"] = tempered[k].astype(np.float16)
+        keep_network(folder, k, arrays)
 
 
 def draw_posteriors(rng, n_networks, n_test=300, n_classes=4):

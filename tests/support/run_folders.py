@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from elmlda.runs.folder import open_run
-from elmlda.runs.manifest import Identity
+from elmlda.runs.folder import TABLES, Identity, open_run
 
 DATA = Path(__file__).parents[1] / "data"
 TIMED = ["seconds", "machine"]
@@ -25,9 +24,9 @@ def opened(folder, identity=None, command="elmlda sweep", machine=None):
 
 def make_rows(repeat, n=2):
     """What a job might give."""
+    empty = dict.fromkeys(TABLES["sweep"].split())
     return [
-        {"repeat": repeat, "fold": None, "n_hidden": 8 * i, "ridge": i / 3, "rule": "fixed"}
-        for i in range(n)
+        empty | {"repeat": repeat, "n_hidden": 8 * i, "ridge": i / 3, "rule": "fixed"} for i in range(n)
     ]
 
 

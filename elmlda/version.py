@@ -1,3 +1,0 @@
-"""The version of elmlda, in one place."""
-
-__version__ = "0.2.0"
