@@ -58,7 +58,8 @@ DOUBT = 0.1
 """How many samples count as of unknown class, chosen on half of the panel's sets (`scripts/panel`)."""
 MOST_DECOMPOSED = 2000
 """Rows of the largest matrix whose eigenvalues are computed; beyond, each ridge has a factorisation."""
-ROWS_PER_SOLVE = 500
+UNITS_PER_SOLVE = 1024
+"""Columns of the Cholesky factor that are cast at a time."""
 TAU_RANGE = 1e-4, 1e4
 """Bounds of the temperature times the scores' mean spread."""
 
@@ -217,17 +218,21 @@ def fit_temperature(
 def leverages(factor: FloatArray, hidden: FloatArray, sizes: Sequence[int]) -> FloatArray:
     """aᵀG⁻¹a of hidden outputs (n_rows × n_hidden) at every nested size: n_rows × n_sizes.
 
-    `factor` is the Cholesky factor of G, as `solve_pi` passes it to `inspect`.
+    `factor` is the Cholesky factor of G, as `solve_pi` passes it to `inspect`. It is cast, some columns
+    at a time, to the precision of the hidden outputs: G has no other, and float32 takes half the time.
     """
-    found = np.empty((len(hidden), len(sizes)))
-    leading, starts = factor[: sizes[-1], : sizes[-1]], (0, *sizes[:-1])
-    for start in range(0, len(hidden), ROWS_PER_SOLVE):
-        part = slice(start, start + ROWS_PER_SOLVE)
-        columns = hidden[part, : sizes[-1]].astype(np.float64, order="C").T
-        solve_lower(leading, columns)
-        sums = np.add.reduceat(np.square(columns, out=columns), starts, axis=0)
-        found[part] = np.cumsum(sums, axis=0).T
-    return found
+    n_hidden, starts = sizes[-1], (0, *sizes[:-1])
+    columns = np.array(hidden[:, :n_hidden], order="C").T
+    for start in range(0, n_hidden, UNITS_PER_SOLVE):
+        stop = min(start + UNITS_PER_SOLVE, n_hidden)
+        corner = np.tril(factor[start:stop, start:stop]).astype(hidden.dtype, order="F")
+        solve_lower(corner, columns[start:stop])
+        if stop < n_hidden:
+            below = factor[stop:n_hidden, start:stop].astype(hidden.dtype, order="F")
+            multiply(np.negative(below, out=below), columns[start:stop], columns[stop:], add=True)
+    squares = np.square(columns, out=columns)
+    sums = np.add.reduceat(squares, starts, axis=0, dtype=np.float64)
+    return np.asarray(np.cumsum(sums, axis=0).T)
 
 
 def fit_temperatures(pi: PiOutputs, row_leverages: FloatArray, left_out: LeaveOneOut) -> list[Tempered]:

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.core.blas import multiply
-from elmlda.core.leave_one_out import MOST_DECOMPOSED, ROWS_PER_SOLVE
+from elmlda.core.leave_one_out import MOST_DECOMPOSED, UNITS_PER_SOLVE
 from elmlda.core.statistics import count_rows
 from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaError
@@ -87,13 +87,15 @@ def predict_peak_bytes(problem: Problem, jobs: int = 1) -> int:
     It comes while statistics are accumulated (Gram matrix and a chunk of hidden outputs), while they
     are factorised (Gram matrix and its float64 factor, or its eigenvectors and a copy), or when all
     scores are there (of both methods and of PI with a constant unit, with what makes them). Samples to
-    be left out are held until then, and some are copied, or projected twice on the eigenvectors.
+    be left out are held until then, and copied, or projected twice on the eigenvectors.
     """
     p, m = problem, problem.n_hidden
     is_decomposed = p.has_rule and m <= MOST_DECOMPOSED
-    n_copied = p.n_left_out if p.has_rule else min(p.n_left_out, ROWS_PER_SOLVE)
+    copied = p.itemsize * (p.n_left_out + min(m, UNITS_PER_SOLVE)) if p.n_left_out else 0
+    if p.has_rule:
+        copied = max(copied, 8 * p.n_left_out)
     gram = p.itemsize * m * (m + p.n_left_out)
-    factor = 16 * m * (m + p.n_left_out) if is_decomposed else 8 * m * (m + n_copied)
+    factor = 16 * m * (m + p.n_left_out) if is_decomposed else m * (8 * m + copied)
     chunk = p.itemsize * min(CHUNK, p.n_train) * (m + p.n_inputs)
     kept_chunk = min(chunk, LARGE_BYTES)  # a process may keep it after it was freed
     outputs = 8 * p.n_classes * len(p.sizes) * p.n_ridges

@@ -149,12 +149,16 @@ def test_temperatures_at_every_nested_size(ridge):
         np.testing.assert_allclose(tempered[i], fit_temperature(lda, labels[rows]), rtol=1e-6)
 
 
-def test_leverages_are_the_same_in_parts(monkeypatch):
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_leverages_are_the_same_in_parts(monkeypatch, dtype, tolerance):
     hidden, _ = draw_samples(5, 90, 10, 3)
-    factor = np.asfortranarray(np.linalg.cholesky(hidden.T @ hidden + np.eye(10)))
-    whole = leverages(factor, hidden.astype(np.float32), (4, 10))
-    monkeypatch.setattr(leave_one_out, "ROWS_PER_SOLVE", 7)
-    np.testing.assert_allclose(leverages(factor, hidden.astype(np.float32), (4, 10)), whole, rtol=1e-12)
+    gram = hidden.T @ hidden + np.eye(10)
+    factor = np.asfortranarray(np.linalg.cholesky(gram))
+    exact = [np.diag(a @ np.linalg.inv(gram[:m, :m]) @ a.T) for m in (4, 10) for a in [hidden[:, :m]]]
+    for units in (3, 1024):
+        monkeypatch.setattr(leave_one_out, "UNITS_PER_SOLVE", units)
+        found = leverages(factor, hidden.astype(dtype), (4, 10))
+        np.testing.assert_allclose(found, np.transpose(exact), rtol=tolerance)
 
 
 def test_sizes_that_are_singular_have_no_temperature():
