@@ -85,7 +85,7 @@ def _refuse_path(path: Path, dataset: Any, force: bool) -> None:
 def _describe(model: Model) -> str:
     """What it is."""
     kind = "LDA-ELM" if model.has_posteriors else "PI-ELM"
-    several = f"{len(model.networks)} × " if model.is_ensemble else ""
+    several = f"{len(model.networks)} × " if len(model.networks) > 1 else ""
     ridges = sorted({float(f"{network.ridge:.3g}") for network in model.networks})
     ridge = f"{ridges[0]:g}" if len(ridges) == 1 else f"{ridges[0]:g} to {ridges[-1]:g}"
     return f"{several}{kind}, {model.recipe.n_hidden:,} hidden units, ridge {ridge}"

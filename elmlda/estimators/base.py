@@ -1,22 +1,19 @@
-"""The base of both estimators: reading data, predictions, files."""
+"""The base of both estimators: parameters, reading data, predictions."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import partial
-from os import PathLike
-from pathlib import Path
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
@@ -25,41 +22,43 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from elmlda.core import FloatArray, RealArray, Rows
-from elmlda.core.evaluate import posteriors_of_choice
-from elmlda.errors import ElmldaError
-from elmlda.estimators.parameters import SETTINGS, NetworkParameters, as_plain
-from elmlda.networks.model import Model, Network, fit_network
-from elmlda.networks.model_file import describe_seed, read_model, read_seed, write_model
-from elmlda.networks.train import Trainer
+from elmlda.core import FloatArray, IntArray, RealArray, Rows
+from elmlda.networks.cost import CHUNK
+from elmlda.networks.model import Network, fit_network
+from elmlda.networks.train import Recipe
+from elmlda.options import LEAVE_ONE_OUT, number, whole
+from elmlda.settings import NetworkSettings, OutputSettings, usual_hidden, usual_weight_range
+
+SETTINGS = tuple(each.name for each in fields(NetworkSettings) if each.name != "input_scale")
+"""Parameters that are settings of the network by the same name."""
+
+RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
 
-class _DenseRows:
-    """Rows of a sparse matrix, made dense as they are taken."""
+# A dataclass, since scikit-learn reads the parameters from the signature of __init__.
+@dataclass(kw_only=True, eq=False, repr=False)
+class ELMBase(ClassifierMixin, BaseEstimator, ABC):
+    """Parameters, training and predictions of one network and of an ensemble.
 
-    def __init__(self, matrix: Any) -> None:
-        self._matrix = matrix
+    `ELMClassifier` documents the parameters.
+    """
 
-    def __len__(self) -> int:
-        return int(self._matrix.shape[0])
-
-    def __getitem__(self, rows: slice) -> RealArray:
-        return np.asarray(self._matrix[rows].toarray())
-
-
-def as_rows(X: Any) -> Rows:
-    """Samples to be taken in slices, also of a sparse matrix."""
-    return _DenseRows(X) if sparse.issparse(X) else X
-
-
-class ELMBase(ClassifierMixin, NetworkParameters, ABC):
-    """Training, predictions and files of one network and of an ensemble."""
-
-    _model: Model
-    _is_ensemble = False
-    _trainer: Trainer | None = None
-    """The sums that a single network's `partial_fit` adds to."""
-    _is_stream = False
+    n_hidden: int | None = None
+    fanout: float | None = None
+    activation: str = "tanh"
+    bias: bool = True
+    weight_range: float | None = None
+    ridge: float | str = LEAVE_ONE_OUT
+    temperature: float | str = LEAVE_ONE_OUT
+    priors: ArrayLike | str = "frequencies"
+    class_weight: Mapping[Any, float] | str | None = None
+    precision: str = "mixed"
+    batch_size: int = CHUNK
+    input_weights: str = "uniform"
+    weight_norm: float = 2.0
+    min_field: int = 10
+    image_shape: tuple[int, int] | None = None
+    random_state: RandomState = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -68,8 +67,6 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
-
-    # Data
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on samples that are all there.
@@ -106,12 +103,13 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
             weights=weights,
             class_weights=self._class_weights(classes, np.bincount(labels, weights)),
         )
-        self._model, self.classes_ = self._make_model(self._train(train), classes), classes
+        self._train(train)
+        self.classes_ = classes
         return self
 
     @abstractmethod
-    def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
-        """The networks that `train` makes, each from its recipe."""
+    def _train(self, train: Callable[..., Network]) -> None:
+        """Keep the networks that `train` makes, each from its recipe."""
 
     def _read_samples(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -141,8 +139,6 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
             inputs, labels, weights = inputs[kept], labels[kept], weights[kept]
         return as_rows(inputs), labels, weights
 
-    # Predictions
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Classify samples.
 
@@ -158,126 +154,89 @@ class ELMBase(ClassifierMixin, NetworkParameters, ABC):
         chosen = self._values(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    def _has_posteriors(self) -> bool:
-        return True
-
-    @available_if(lambda self: self._has_posteriors())
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Posterior probabilities of the classes, Eq. (14).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Rows sum to one, and the highest is at the class that `predict` chooses.
-        """
-        values = self._values(X)
-        return values if self._is_ensemble else posteriors_of_choice(values)
-
-    @available_if(lambda self: self._has_posteriors())
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithms of what `predict_proba` gives; a single network's are exact however small."""
-        values = self._values(X)
-        if not self._is_ensemble:
-            return np.asarray(log_softmax(values, axis=1))
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(values))
-
+    @abstractmethod
     def _values(self, X: Any) -> FloatArray:
-        """Whatever is highest at the chosen class: a network's scores, an ensemble's posteriors."""
-        inputs, model = self._read_samples(X), self._fitted_model()
-        found = model.posteriors if self._is_ensemble else model.scores
-        return found(inputs, self._chunk)
+        """What is highest for the predicted class: a network's scores, an ensemble's posteriors."""
 
-    # Files
+    # What the parameters say
 
-    def save(self, path: str | PathLike[str], *, with_input_weights: bool = False) -> None:
-        """Write the fitted estimator to one .npz file, without pickle.
+    @property
+    def _chunk(self) -> int:
+        found: int = whole().check("batch_size", self.batch_size)
+        return found
 
-        Parameters
-        ----------
-        path : path
-            Replaced if it is there, in one step. No suffix is added.
-        with_input_weights : bool, default=False
-            Keep the random input weights themselves. Without them the file has the seed that they
-            are drawn from (at 10 hidden units a feature, a file of a fortieth of the size for MNIST)
-            and their checksum; should a future numpy draw others, `load` says so.
+    def _recipe(self, seed: np.random.SeedSequence) -> Recipe:
+        n_inputs = self.n_features_in_
+        chosen = {name: getattr(self, name) for name in SETTINGS}
+        if self.weight_range is None:
+            chosen["weight_range"] = usual_weight_range(n_inputs, self.bias)
+        settings = NetworkSettings(**chosen)
+        shape = self._image_shape() if settings.has_fields else None
+        return Recipe(seed, n_inputs, self._count_hidden(n_inputs), settings, shape)
 
-        Notes
-        -----
-        Training cannot go on from the file: to continue with `partial_fit` later, use pickle or
-        joblib.
-        """
-        check_is_fitted(self)
-        write_model(Path(path), self._fitted_model(), with_input_weights)
+    def _count_hidden(self, n_inputs: int) -> int:
+        n_hidden = self.n_hidden
+        if n_hidden is None and self.fanout is None:
+            n_hidden = usual_hidden(n_inputs)
+        elif n_hidden is None:
+            n_hidden = max(1, round(number(above=True).check("fanout", self.fanout) * n_inputs))
+        found: int = whole().check("n_hidden", n_hidden)
+        return found
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read what `save`, or `elmlda train`, has written.
+    def _image_shape(self) -> tuple[int, int]:
+        if self.image_shape is None:
+            raise ValueError(
+                f"input_weights={self.input_weights!r} needs image_shape: rows and columns of a sample."
+            )
+        rows, columns = (whole().check("image_shape", size) for size in self.image_shape)
+        return rows, columns
 
-        Parameters
-        ----------
-        path : path
+    def _output_settings(self) -> OutputSettings:
+        return OutputSettings(self.ridge, self.temperature)
 
-        Returns
-        -------
-        estimator : ELMClassifier or ELMEnsembleClassifier
-            Fitted. A network that `elmlda train` has made takes what it was trained on, bytes of
-            0 to 255 for MNIST.
+    def _class_weights(
+        self, classes: NDArray[Any], class_counts: IntArray | FloatArray | None
+    ) -> FloatArray | None:
+        """A weight for each class, None if all weigh the same; "balanced" needs the classes' counts."""
+        given = self.class_weight
+        if given is None:
+            return None
+        if given == "balanced" and class_counts is not None:
+            return np.asarray(class_counts.sum() / (len(classes) * class_counts))
+        if not isinstance(given, Mapping):
+            known = "a dict of weights" if class_counts is None else "'balanced', a dict or None"
+            raise ValueError(f"class_weight is {given!r}: expected {known}.")
+        if strange := [label for label in given if label not in classes]:
+            raise ValueError(f"class_weight has {strange[0]!r}, classes are {classes.tolist()}.")
+        weights = (given.get(label, 1.0) for label in classes.tolist())
+        return np.array([number(above=True).check("class_weight", weight) for weight in weights])
 
-        Raises
-        ------
-        ElmldaError
-            If there is no such file, or it is damaged or something else.
-        """
-        model = read_model(Path(path))
-        if model.is_ensemble != cls._is_ensemble:
-            kind = "an ensemble" if model.is_ensemble else "a single network"
-            right = "ELMEnsembleClassifier" if model.is_ensemble else "ELMClassifier"
-            raise ElmldaError(f"{path}: the file of {kind}: use {right}.load.")
-        return cls._of_model(model)
 
-    @classmethod
-    def _of_model(cls, model: Model) -> Self:
-        """The estimator that has such a model."""
-        params = dict(model.params or cls._params_of(model))
-        if isinstance(params["random_state"], dict):
-            params["random_state"] = read_seed(params["random_state"])
-        estimator = cls(**params)
-        estimator.n_features_in_ = model.recipe.n_inputs
-        estimator.classes_ = model.classes
-        if model.feature_names is not None:
-            estimator.feature_names_in_ = model.feature_names
-        estimator._model = model
-        return estimator
+def seed_sequence(random_state: RandomState, key: tuple[int, ...] = (0,)) -> np.random.SeedSequence:
+    """The seed sequence of scikit-learn's `random_state`; an int's is that of a run's network `key`."""
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state is {random_state}: expected a number that is not negative.")
+        return np.random.SeedSequence(int(random_state), spawn_key=key)
+    words = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+    return np.random.SeedSequence([int(word) for word in words], spawn_key=key)
 
-    @staticmethod
-    def _params_of(model: Model) -> dict[str, Any]:
-        """Parameters that train such a network, of one that no estimator has trained."""
-        network, settings = model.networks[0], model.recipe.settings
-        params: dict[str, Any] = {
-            **{name: getattr(settings, name) for name in SETTINGS},
-            "n_hidden": model.recipe.n_hidden,
-            "image_shape": model.recipe.image_shape,
-            "ridge": network.ridge,
-            "temperature": network.temperature,
-            "random_state": describe_seed(model.root_seed),
-        }
-        if model.is_ensemble:
-            return params | {"n_estimators": len(model.networks)}
-        return params | {"output": "lda" if model.has_posteriors else "pi"}
 
-    def _fitted_model(self) -> Model:
-        return self._model
+class _DenseRows:
+    """Rows of a sparse matrix, made dense as they are taken."""
 
-    def _make_model(self, networks: tuple[Network, ...], classes: NDArray[Any]) -> Model:
-        """The networks with all that a file needs to know."""
-        params = self.get_params(deep=False)
-        names = getattr(self, "feature_names_in_", None)
-        model = Model(networks, classes, self._is_ensemble, feature_names=names)
-        if isinstance(self.random_state, np.random.SeedSequence | np.random.RandomState):
-            params["random_state"] = describe_seed(model.root_seed)
-        return replace(model, params={name: as_plain(value) for name, value in params.items()})
+    def __init__(self, matrix: Any) -> None:
+        self._matrix = matrix
+
+    def __len__(self) -> int:
+        return int(self._matrix.shape[0])
+
+    def __getitem__(self, rows: slice) -> RealArray:
+        return np.asarray(self._matrix[rows].toarray())
+
+
+def as_rows(X: Any) -> Rows:
+    """Samples to be taken in slices, also of a sparse matrix."""
+    return _DenseRows(X) if sparse.issparse(X) else X

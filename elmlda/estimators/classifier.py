@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from elmlda.core import FloatArray, IntArray
-from elmlda.estimators.base import ELMBase
-from elmlda.estimators.parameters import seed_sequence
-from elmlda.networks.model import Model, Network, solve_network
+from elmlda.core.evaluate import posteriors_of_choice
+from elmlda.estimators.base import ELMBase, seed_sequence
+from elmlda.networks.model import Network, solve_network
 from elmlda.networks.train import Trainer
 from elmlda.settings import OutputSettings
 
@@ -134,6 +136,8 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
     n_hidden: int | None = field(default=None, kw_only=False)  # may be passed by position
     output: str = "lda"
 
+    _is_stream = False
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # hidden outputs have the network's precision
@@ -142,13 +146,14 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
     def _output_settings(self) -> OutputSettings:
         return OutputSettings(self.ridge, self.temperature, self.output)
 
-    def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
-        self._trainer, self._is_stream = None, False
+    def _train(self, train: Callable[..., Network]) -> None:
+        self._trainer: Trainer | None = None
+        self._is_stream = False
 
         def keep(trainer: Trainer) -> None:
             self._trainer = trainer
 
-        return (train(self._recipe(seed_sequence(self.random_state)), keep=keep),)
+        self._solved: Network | None = train(self._recipe(seed_sequence(self.random_state)), keep=keep)
 
     def partial_fit(
         self,
@@ -181,10 +186,11 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         self : object
         """
         first = not hasattr(self, "classes_")
-        if not first and self._trainer is None:
+        trainer = None if first else self._trainer
+        if not first and trainer is None:
             raise ValueError(
-                "this network was loaded, and its file has no sums to add to: start with partial_fit "
-                "on a new estimator, and use pickle to go on later."
+                "this network has no sums to add to: an ensemble's have none, and those of fit are not "
+                "pickled. Start with partial_fit on a new estimator."
             )
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -194,17 +200,47 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         if len(strange):
             raise ValueError(f"y has the label {strange.tolist()[0]!r}, classes are {known.tolist()}.")
         chunk = self._chunk
-        if self._trainer is None:
+        if trainer is None:
             self._output_settings()
             recipe = self._recipe(seed_sequence(self.random_state))
-            weights_of_classes = self._class_weights(known, None)
-            more: dict[str, Any] = {"holds_rows": True, "class_weights": weights_of_classes}
-            self._trainer = Trainer(recipe, len(known), **more)
-            self.classes_ = known
-        self._is_stream = True
-        self._trainer.add(inputs, np.searchsorted(known, found), chunk, weights)
-        self.__dict__.pop("_model", None)
+            class_weights = self._class_weights(known, None)
+            trainer = Trainer(recipe, len(known), holds_rows=True, class_weights=class_weights)
+            self._trainer, self.classes_ = trainer, known
+        self._is_stream, self._solved = True, None
+        trainer.add(inputs, np.searchsorted(known, found), chunk, weights)
         return self
+
+    def _values(self, X: Any) -> FloatArray:
+        inputs = self._read_samples(X)
+        return self._network.scores(inputs, self._chunk)
+
+    def _has_posteriors(self) -> bool:
+        if self.output == "pi":
+            raise AttributeError(
+                "PI-ELM has no posterior probabilities: its outputs are a least-squares fit of 0 and "
+                "1, which may be negative and need not sum to one. Use output='lda'."
+            )
+        return True
+
+    @available_if(_has_posteriors)
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Posterior probabilities of the classes, Eq. (14).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Rows sum to one, and the highest is at the class that `predict` chooses.
+        """
+        return posteriors_of_choice(self._values(X))
+
+    @available_if(_has_posteriors)
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithms of the posterior probabilities, exact however small those are."""
+        return np.asarray(log_softmax(self._values(X), axis=1))
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Scores of the classes.
@@ -236,35 +272,22 @@ class ELMClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ELMBase):
         hidden : ndarray of shape (n_samples, n_hidden_)
         """
         inputs = self._read_samples(X)
-        return self._fitted_model().hidden_outputs(inputs, self._chunk)
-
-    def _has_posteriors(self) -> bool:
-        if self.output == "pi":
-            raise AttributeError(
-                "PI-ELM has no posterior probabilities: its outputs are a least-squares fit of 0 and "
-                "1, which may be negative and need not sum to one. Use output='lda'."
-            )
-        return True
+        return self._network.hidden_outputs(inputs, self._chunk)
 
     def __getstate__(self) -> dict[str, Any]:
         # The sums are many times as large as the network: only of a stream they are pickled.
         state: dict[str, Any] = super().__getstate__()
         return state if self._is_stream else {**state, "_trainer": None}
 
-    def _fitted_model(self) -> Model:
-        """The network, solved for now if batches have come since it was last."""
-        if not hasattr(self, "_model"):
-            assert self._trainer is not None
-            # A stream can't be trained again in double precision.
-            network = solve_network(self._trainer, self._output_settings(), strict=False)
-            self._model = self._make_model((network,), self.classes_)
-        return self._model
-
     @property
     def _network(self) -> Network:
-        if not hasattr(self, "classes_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        return self._fitted_model().networks[0]
+        """The network, solved for now if batches have come since it was last."""
+        check_is_fitted(self)
+        if self._solved is None:
+            assert self._trainer is not None
+            # A stream can't be trained again in double precision.
+            self._solved = solve_network(self._trainer, self._output_settings(), strict=False)
+        return self._solved
 
     @property
     def _n_features_out(self) -> int:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
-from elmlda.estimators.base import ELMBase
+from elmlda.core import FloatArray
+from elmlda.estimators.base import ELMBase, seed_sequence
 from elmlda.estimators.classifier import ELMClassifier
-from elmlda.estimators.parameters import seed_sequence
-from elmlda.networks.model import Model, Network
+from elmlda.networks.model import Network, mean_posteriors
 from elmlda.options import whole
 
 
@@ -55,25 +58,51 @@ class ELMEnsembleClassifier(ELMBase):
     array([0, 0])
     """
 
-    _is_ensemble = True
-
     n_estimators: int = field(default=10, kw_only=False)  # these two may be passed by position
     n_jobs: int | None = field(default=None, kw_only=False)
 
-    def _train(self, train: Callable[..., Network]) -> tuple[Network, ...]:
+    def _train(self, train: Callable[..., Network]) -> None:
         root = seed_sequence(self.random_state, key=())
         recipes = [
             self._recipe(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, i)))
             for i in range(whole().check("n_estimators", self.n_estimators))
         ]
-        return tuple(Parallel(n_jobs=self.n_jobs)(delayed(train)(recipe) for recipe in recipes))
+        trained = Parallel(n_jobs=self.n_jobs)(delayed(train)(recipe) for recipe in recipes)
+        self._networks: list[Network] = list(trained)
+
+    def _values(self, X: Any) -> FloatArray:
+        inputs = self._read_samples(X)
+        return mean_posteriors(self._networks, inputs, self._chunk)
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Posterior probabilities of the classes, the mean of the networks', Eq. (14).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Rows sum to one, and the highest is at the class that `predict` chooses.
+        """
+        return self._values(X)
+
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithms of what `predict_proba` gives."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._values(X)))
 
     @property
     def estimators_(self) -> list[ELMClassifier]:
-        if not hasattr(self, "_model"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        found = []
-        for network in self._model.networks:
-            member = Model((network,), self.classes_, feature_names=self._model.feature_names)
-            found.append(ELMClassifier._of_model(member))
-        return found
+        check_is_fitted(self)
+        shared = {each.name: getattr(self, each.name) for each in fields(ELMBase)}
+        members = []
+        for network in self._networks:
+            member = ELMClassifier(**{**shared, "random_state": network.recipe.seed})
+            member.classes_, member.n_features_in_ = self.classes_, self.n_features_in_
+            if hasattr(self, "feature_names_in_"):
+                member.feature_names_in_ = self.feature_names_in_
+            member._solved, member._trainer = network, None
+            members.append(member)
+        return members

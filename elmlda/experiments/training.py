@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -219,22 +218,16 @@ class Classifier(Training):
 
     def make_model(self, networks: list[Network]) -> Model:
         """The model of the trained networks."""
-        import numpy as np
-
         from elmlda.networks.model import Model
 
         data = self.data
         ordered = sorted(networks, key=lambda network: network.recipe.seed.spawn_key)
-        names = None if data.feature_names is None else np.array(data.feature_names, object)
         return Model(
             tuple(ordered),
-            _as_labels(data.classes),
-            self.n > 1,
-            data.image_shape,
-            names,
+            data.classes,
             data.scaling,  # of samples that come later, which are not standardised
-            largest_input=_largest_pixel(data),
-            columns=data.columns,
+            _largest_pixel(data),
+            data.columns,
         )
 
     def count_errors(self, model: Model) -> tuple[int, int]:
@@ -264,18 +257,6 @@ def _largest_pixel(data: Dataset) -> float | None:
     if data.scaling is not None or (data.image_shape is None and inputs.dtype != np.uint8):
         return None
     return float(np.abs(inputs).max()) or None
-
-
-def _as_labels(classes: tuple[str, ...]) -> Any:
-    """Whole numbers as numbers, so that an estimator's predictions compare with them."""
-    import numpy as np
-
-    labels = np.array(classes)
-    with suppress(ValueError):
-        numbers = labels.astype(np.int64)
-        if tuple(map(str, numbers)) == classes:
-            return numbers
-    return labels
 
 
 def most_units(data: Dataset) -> int:

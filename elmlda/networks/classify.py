@@ -94,7 +94,7 @@ def _read_table(path: Path, model: Model) -> tuple[FloatArray, NDArray[Any] | No
 
 def _read_arrays(path: Path, model: Model) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Inputs, and labels of an .npz file's x_test or x, or of an IDX folder's test part."""
-    labels, shape, n_inputs = None, model.image_shape, model.recipe.n_inputs
+    labels, shape, n_inputs = None, model.recipe.image_shape, model.recipe.n_inputs
     if path.name.lower().endswith(IMAGE_SUFFIXES):
         values: NDArray[Any] = read_digit(path, shape) * ((model.largest_input or 255) / 255)
     elif path.suffix in (".npz", ".npy"):
@@ -127,7 +127,7 @@ def _match_labels(labels: NDArray[Any] | None, model: Model) -> IntArray | None:
     """The class index of each label, or UNKNOWN; 1.0 is the same class as 1."""
     if labels is None:
         return None
-    texts, known = labels.ravel().astype(str), model.classes.astype(str)
+    texts, known = labels.ravel().astype(str), model.classes
     truth = np.full(len(texts), UNKNOWN)
     given = np.flatnonzero(texts != "")
     _, indices = index_classes(np.concatenate([known, texts[given]]))

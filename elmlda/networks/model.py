@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,6 +68,11 @@ class Network:
         scores[:, self.seen] = self.temperature * self.lda.scores(found[:, :, self.seen])[:, 0]
         return scores
 
+    def hidden_outputs(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
+        """Outputs of the hidden units, Eq. (2): n_samples × n_hidden."""
+        starts = range(0, len(inputs), chunk)
+        return np.concatenate([self.layer.outputs(inputs[i : i + chunk]) for i in starts])
+
     def output_weights(self) -> tuple[FloatArray, FloatArray]:
         """Output weights, n_hidden × n_classes, and constants, n_classes, that give the scores."""
         size, n_classes = self.layer.n_hidden, self.pi.n_classes
@@ -128,8 +133,7 @@ def fit_network(
 
     def train(of_network: NetworkSettings) -> Network:
         made = replace(recipe, settings=of_network)
-        more: dict[str, Any] = {"holds_rows": True, "class_weights": class_weights}
-        trainer = Trainer(made, n_classes, inputs, labels, **more)
+        trainer = Trainer(made, n_classes, inputs, labels, holds_rows=True, class_weights=class_weights)
         trainer.add(inputs, labels, chunk, weights)
         network = solve_network(trainer, settings)
         if keep:
@@ -140,34 +144,25 @@ def fit_network(
     return in_enough_precision(train, recipe.settings, predict_peak_bytes(problem_in("double")))
 
 
+def mean_posteriors(networks: Sequence[Network], inputs: Rows, chunk: int = CHUNK) -> FloatArray:
+    """Posterior probabilities, n_samples × n_classes, the mean of the networks'."""
+    total = sum(posteriors_of_choice(network.scores(inputs, chunk)) for network in networks)
+    return np.asarray(total / len(networks))
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """One network or an ensemble, with all that new data need to be classified."""
 
     networks: tuple[Network, ...]
-    classes: NDArray[Any]
+    classes: tuple[str, ...]
     """The label of each class index."""
-    is_ensemble: bool = False
-    """Whether the networks' posteriors are averaged; an ensemble may have one network alone."""
-    image_shape: tuple[int, int] | None = None
-    """Rows and columns of one sample, where samples are images."""
-    feature_names: NDArray[Any] | None = None
     scaling: Scaling | None = None
     """What standardised the inputs that it was trained on."""
-    params: dict[str, Any] | None = None
-    """Parameters of the estimator that it was saved from."""
     largest_input: float | None = None
     """The largest input of the training data, where all inputs have one scale: pixels."""
     columns: Any = None
     """How the columns of a table become inputs."""
-
-    @property
-    def root_seed(self) -> np.random.SeedSequence:
-        """The network's seed; an ensemble's is the one that its members' are spawned from."""
-        seed = self.recipe.seed
-        if not self.is_ensemble:
-            return seed
-        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key[:-1])
 
     @property
     def has_posteriors(self) -> bool:
@@ -177,42 +172,24 @@ class Model:
     def recipe(self) -> Recipe:
         return self.networks[0].recipe
 
-    @property
-    def priors(self) -> FloatArray | None:
-        return self.networks[0].priors
-
-    def scores(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
-        """The only network's scores."""
-        (network,) = self.networks
-        return network.scores(self._prepare(inputs), chunk)
-
-    def hidden_outputs(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
-        """Outputs of the only network's hidden units, Eq. (2): n_samples × n_hidden."""
-        (network,) = self.networks
-        inputs, starts = self._prepare(inputs), range(0, len(inputs), chunk)
-        return np.concatenate([network.layer.outputs(inputs[i : i + chunk]) for i in starts])
-
-    def posteriors(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
-        """Posterior probabilities, n_samples × n_classes, the mean of the networks'."""
-        inputs, total = self._prepare(inputs), np.zeros((len(inputs), len(self.classes)))
-        for network in self.networks:
-            total += posteriors_of_choice(network.scores(inputs, chunk))
-        return total / len(self.networks)
-
-    def values(self, inputs: Rows, chunk: int = CHUNK) -> FloatArray:
+    def values(self, inputs: NDArray[Any]) -> FloatArray:
         """Posteriors, or the scores of PI-ELM, which has none: n_samples × n_classes."""
-        return self.posteriors(inputs, chunk) if self.has_posteriors else self.scores(inputs, chunk)
+        inputs = self._prepare(inputs)
+        if self.has_posteriors:
+            return mean_posteriors(self.networks, inputs)
+        (network,) = self.networks
+        return network.scores(inputs)
 
-    def _prepare(self, inputs: Rows) -> Rows:
+    def _prepare(self, inputs: NDArray[Any]) -> NDArray[Any]:
         """Inputs as the networks take them; refuses pixels of 0 to 1 instead of 0 to 255.
 
         The scale is that of all samples together: one may be faint.
         """
         if self.largest_input is not None:
-            largest = float(np.abs(inputs[:]).max(initial=0))
+            largest = float(np.abs(inputs).max(initial=0))
             if largest and not 1 / OTHER_SCALE < largest / self.largest_input < OTHER_SCALE:
                 raise ElmldaValueError(
                     f"inputs up to {largest:g}, the model was trained on inputs up to "
                     f"{self.largest_input:g}: multiply them by {self.largest_input / largest:.4g}."
                 )
-        return inputs if self.scaling is None else self.scaling.apply(inputs[:])
+        return inputs if self.scaling is None else self.scaling.apply(inputs)

@@ -1,7 +1,4 @@
-"""Several networks, their posterior probabilities averaged; kept in a file and read back."""
-
-import tempfile
-from pathlib import Path
+"""Several networks, their posterior probabilities averaged."""
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -17,10 +14,3 @@ scores = [100 * network.score(X_test, y_test) for network in alone]
 print(f"one network   {np.mean(scores):.1f} % right, the mean of ten")
 ensemble = ELMEnsembleClassifier(10, fanout=5, random_state=0).fit(X_train, y_train)
 print(f"ten averaged  {100 * ensemble.score(X_test, y_test):.1f} % right")
-
-with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder, "digits.npz")
-    ensemble.save(path)
-    again = ELMEnsembleClassifier.load(path)
-    same = np.array_equal(again.predict_proba(X_test), ensemble.predict_proba(X_test))
-    print(f"read back from {path.stat().st_size / 1e3:.0f} kB, the same posteriors: {same}")

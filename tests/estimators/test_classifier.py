@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 
 from elmlda import ELMClassifier
 from elmlda.core.evaluate import count_errors, posteriors
-from elmlda.errors import ElmldaError
 from elmlda.networks import train
 from elmlda.networks.train import FEW_HIDDEN, Recipe, train_and_test
 from elmlda.settings import NetworkSettings
@@ -529,55 +528,6 @@ def test_pickles(through, tmp_path):
 def test_pickles_of_fit_are_without_the_sums():
     assert len(pickle.dumps(fit(n_hidden=400))) < 400**2 * 8 / 4
     assert len(pickle.dumps(stream([slice(0, 150)], n_hidden=400))) > 400**2 * 8
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"random_state": None},
-        {"random_state": np.random.RandomState(3)},
-        {"random_state": np.random.SeedSequence(3, spawn_key=(1, 2))},
-        {"output": "pi", "activation": "relu", "n_hidden": np.int64(33), "weight_range": 2.0},
-        {"ridge": 1, "temperature": 0.5, "priors": np.array([0.2, 0.3, 0.5]), "precision": "double"},
-        {"input_weights": "constrained", "n_hidden": 20},
-        {"priors": (0.2, 0.3, 0.5), "batch_size": 7, "class_weight": "balanced"},
-    ],
-    ids=lambda params: "-".join(params) or "defaults",
-)
-def test_save_and_load(params, tmp_path):
-    network = fit(pd.DataFrame(IRIS, columns=list("abcd")), **params)
-    network.save(tmp_path / "network.npz")
-    found = ELMClassifier.load(tmp_path / "network.npz")
-    frame = pd.DataFrame(IRIS, columns=list("abcd"))
-    np.testing.assert_array_equal(found.decision_function(frame), network.decision_function(frame))
-    assert found.feature_names_in_.tolist() == list("abcd")
-    assert found.n_features_in_ == 4
-    assert found.ridge_ == network.ridge_
-    if params.get("random_state", 0) is not None:
-        retrained = clone(found).fit(frame, SPECIES)
-        np.testing.assert_array_equal(retrained.coefs_[0], network.coefs_[0])
-    for name, value in network.get_params().items():
-        if name != "random_state":
-            assert np.array_equal(found.get_params()[name], value)
-    with pytest.raises(ValueError, match="no sums to add to"):
-        found.partial_fit(frame, SPECIES)
-
-
-def test_save_of_a_stream(tmp_path):
-    network = stream(SPLITS["halves"])
-    network.save(tmp_path / "network.npz", with_input_weights=True)
-    found = ELMClassifier.load(str(tmp_path / "network.npz"))
-    np.testing.assert_array_equal(found.predict_proba(IRIS), network.predict_proba(IRIS))
-
-
-def test_save_that_cannot_be(tmp_path):
-    with pytest.raises(NotFittedError):
-        ELMClassifier().save(tmp_path / "network.npz")
-    with pytest.raises(ElmldaError, match=r"directory\. No model was written: .* another file\.$"):
-        fit().save(tmp_path / "nowhere" / "network.npz")
-    with pytest.raises(ElmldaError, match="No such file"):
-        ELMClassifier.load(tmp_path / "network.npz")
 
 
 # In company

@@ -115,12 +115,6 @@ def test_weights_that_make_no_sense(weights):
         ELMClassifier().fit(IRIS, SPECIES, sample_weight=weights)
 
 
-def test_a_weighted_network_in_a_file(tmp_path):
-    network = ELMClassifier(random_state=0).fit(IRIS, SPECIES, WEIGHTS / 3)
-    network.save(tmp_path / "network.npz")
-    assert_same(ELMClassifier.load(tmp_path / "network.npz"), network)
-
-
 # Hidden outputs
 
 

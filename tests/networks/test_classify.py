@@ -17,9 +17,8 @@ VALUES = np.arange(12.0).reshape(3, 4)
 def make_model(n_inputs=4, classes=("a", "b"), image_shape=None, columns=None):
     """A model that answers with the samples as it was given them."""
     return SimpleNamespace(
-        recipe=SimpleNamespace(n_inputs=n_inputs),
-        classes=np.array(classes),
-        image_shape=image_shape,
+        recipe=SimpleNamespace(n_inputs=n_inputs, image_shape=image_shape),
+        classes=tuple(map(str, classes)),
         columns=columns,
         largest_input=None,
         values=lambda inputs: inputs,

@@ -5,7 +5,7 @@ import pytest
 
 from elmlda.core.evaluate import posteriors
 from elmlda.errors import ElmldaError
-from elmlda.networks.model import Model, fit_network
+from elmlda.networks.model import Model, fit_network, mean_posteriors
 from elmlda.networks.train import FEW_HIDDEN, Recipe, train_and_test
 from elmlda.settings import NetworkSettings, OutputSettings
 
@@ -40,8 +40,7 @@ def test_networks_are_those_of_the_experiments(make_dataset, dtype, n_hidden, ri
     assert lda.ridge == pi.ridge == expected.ridge
     for network in (lda, pi):
         weights, constants = network.output_weights()
-        model = Model((network,), np.arange(3))
-        scores = model.hidden_outputs(dataset.test.inputs, 11) @ weights + constants
+        scores = network.hidden_outputs(dataset.test.inputs, 11) @ weights + constants
         np.testing.assert_allclose(scores, network.scores(dataset.test.inputs, 7), atol=tolerance)
 
 
@@ -49,21 +48,29 @@ def test_ensembles_have_the_mean_of_the_posteriors(make_dataset):
     dataset = make_dataset()
     recipes = [recipe_of(dataset, 10, (i,), priors=[0.2, 0.3, 0.5]) for i in range(3)]
     networks = tuple(fit(dataset, recipe, temperature="loo") for recipe in recipes)
-    model = Model(networks, np.arange(3), is_ensemble=True)
     expected = sum(posteriors(network.scores(dataset.test.inputs)) for network in networks) / 3
-    found = model.posteriors(dataset.test.inputs, chunk=33)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    for found in (
+        Model(networks, ("a", "b", "c")).values(dataset.test.inputs),
+        mean_posteriors(networks, dataset.test.inputs, chunk=33),
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_chunks_change_no_answer(make_dataset):
-    """Not even that inputs are of the model's scale: a faint image is one whatever stands beside it."""
     dataset = make_dataset(dtype=np.uint8)
-    model = Model((fit(dataset, recipe_of(dataset, 10)),), np.arange(3), largest_input=255.0)
+    network, inputs = fit(dataset, recipe_of(dataset, 10)), dataset.test.inputs
+    expected = network.scores(inputs)
+    for chunk in (1, 7, len(inputs) - 1, len(inputs)):
+        np.testing.assert_allclose(network.scores(inputs, chunk), expected, atol=1e-12)
+
+
+def test_a_faint_image_is_one_whatever_stands_beside_it(make_dataset):
+    dataset = make_dataset(dtype=np.uint8)
+    network = fit(dataset, recipe_of(dataset, 10))
+    model = Model((network,), ("a", "b", "c"), largest_input=255.0)
     inputs = dataset.test.inputs.astype(float)
     inputs[-1] /= 20
-    expected = model.values(inputs)
-    for chunk in (1, 7, len(inputs) - 1, len(inputs)):
-        np.testing.assert_allclose(model.values(inputs, chunk), expected, atol=1e-12)
+    np.testing.assert_array_equal(model.values(inputs), mean_posteriors([network], inputs))
     for scale in (1 / 255, 255):
         with pytest.raises(ElmldaError, match="multiply"):
             model.values(scale * inputs)
