@@ -12,9 +12,10 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +30,7 @@ from elmlda.errors import ElmldaError, join_words, printable, quote_name
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 DELIMITERS = "\t;|,"
 """The comma comes last: it may stand in numbers and names between the others."""
+END = "\0end of the file"
 NO_LABEL = ("", "?")
 NO_INPUT = (*NO_LABEL, "na", "n/a", "#n/a", "nan", "-nan", "null", "none")
 """Cells without a value, in any case of letters. A class may be called NA: labels have fewer."""
@@ -217,31 +219,26 @@ def read_table(path: Path) -> Table:
     if excel := re.match(r'"?sep=([,;\t|])"?\r?\n', text, re.IGNORECASE):
         text = "\n" + text[excel.end() :]
     delimiter = excel[1] if excel else _find_delimiter(text)
-    header = next((cells for _, cells in _read_lines(text, delimiter) if any(cells)), [])
-    if not header:
-        raise ElmldaError(f"{path}: empty, expected the columns' names and samples.")
     try:
-        cells = pd.read_csv(
-            io.StringIO(text),
-            sep=delimiter,
-            names=range(len(header)),
-            index_col=False,
-            dtype=object,
-            na_filter=False,
-            skipinitialspace=True,
-            skip_blank_lines=False,  # so that there is a row for each line of _read_lines
-        )
-    except ValueError:
-        _explain_refusal(path, text, delimiter, len(header))
+        rows = {line: cells for line, cells in _read_lines(text, delimiter) if any(cells)}
+    except EOFError as error:
+        fact = f"{path}, line {error}: a quote is opened here that is never closed."
+        raise ElmldaError(fact) from error
+    if not rows:
+        raise ElmldaError(f"{path}: empty, expected the columns' names and samples.")
+    header = next(iter(rows.values()))
+    for line, cells in rows.items():
+        if len(cells) > len(header):
+            fact = f"{len(cells):,} cells, expected {len(header):,} as in the line of names"
+            raise ElmldaError(f"{path}, line {line}: {fact}.")
+        cells += [""] * (len(header) - len(cells))
     has_names = bool(_parse(pd.Series(header, dtype=object).replace("", "0"), "plain").isna().any())
-    cells = cells[(cells != "").any(axis=1)]
-    cells = cells.iloc[1:] if has_names else cells
-    if cells.empty:
+    table = pd.DataFrame([*rows.values()][has_names:], dtype=object)
+    if table.empty:
         raise ElmldaError(f"{path}: no lines below the first, expected samples.")
-    lines = np.array([line for line, _ in _read_lines(text, delimiter)])[cells.index]
     names = [name or f"Unnamed: {i}" if has_names else f"{i + 1}" for i, name in enumerate(header)]
-    sha256 = hash_content(content)
-    return Table(str(path), names, cells.reset_index(drop=True), lines, sha256, delimiter, has_names)
+    lines, sha256 = np.array([*rows])[has_names:], hash_content(content)
+    return Table(str(path), names, table, lines, sha256, delimiter, has_names)
 
 
 def _read_frame(frame: pd.DataFrame) -> Table:
@@ -257,32 +254,33 @@ def _as_texts(column: pd.Series[Any]) -> pd.Series[str]:
 
 
 def _read_lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Cells of each line, with the number of the line that they end in."""
-    csv.field_size_limit(max(len(text), csv.field_size_limit()))  # a cell that has no end, for one
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    """Cells of each line, with the number of the line that they end in.
+
+    A quote that is never closed would swallow the line `END`: EOFError has the line that it is in.
+    """
+    longest = len(text) + len(END)  # of a cell that has no end
+    csv.field_size_limit(max(longest, csv.field_size_limit()))
+    lines = chain(io.StringIO(text, newline=""), [END])
+    reader, start = csv.reader(lines, delimiter=delimiter, skipinitialspace=True), 1
     for cells in reader:
+        if cells and cells[-1].endswith(END):
+            if cells == [END]:
+                return
+            raise EOFError(start)
         yield reader.line_num, [cell.strip() for cell in cells]
-
-
-def _explain_refusal(path: Path, text: str, delimiter: str, n_columns: int) -> NoReturn:
-    """Say in which line pandas met more cells than there are columns, or a quote without an end."""
-    start = 1
-    for end, cells in _read_lines(text, delimiter):
-        if len(cells) > n_columns:
-            fact = f"{len(cells):,} cells, expected {n_columns:,} as in the line of names"
-            raise ElmldaError(f"{path}, line {end}: {fact}.")
-        last, start = start, end + 1
-    raise ElmldaError(f"{path}, line {last}: a quote is opened here that is never closed.")
+        start = reader.line_num + 1
 
 
 def _find_delimiter(text: str) -> str:
     """The delimiter that cuts each of the first lines into as many cells, or the header into most."""
-    counts = {}
+    counts = dict[str, list[int]]()
     for delimiter in DELIMITERS:
         lines = (len(cells) for _, cells in _read_lines(text, delimiter) if any(cells))
-        counts[delimiter] = list(islice(lines, 20)) or [0]
-    even = [each for each, found in counts.items() if found[0] > 1 and len(set(found)) == 1]
-    return even[0] if even else max(reversed(DELIMITERS), key=lambda each: counts[each][0])
+        counts[delimiter] = []
+        with suppress(EOFError):
+            counts[delimiter].extend(islice(lines, 20))
+    even = [each for each, found in counts.items() if found and found[0] > 1 and len({*found}) == 1]
+    return even[0] if even else max(reversed(DELIMITERS), key=lambda each: counts[each][:1])
 
 
 def _convert(cells: pd.Series[str]) -> FloatArray | None:
