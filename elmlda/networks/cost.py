@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.core.blas import multiply
 from elmlda.core.leave_one_out import MOST_DECOMPOSED, UNITS_PER_SOLVE
+from elmlda.core.solve import LostPrecisionError
 from elmlda.core.statistics import count_rows
 from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaError
 from elmlda.machine import available_memory, held_memory
+from elmlda.settings import NetworkSettings
+
+Result = TypeVar("Result")
 
 CHUNK = 4000
 """Samples whose hidden outputs are held at a time: fewer take less memory and more time."""
@@ -138,16 +143,24 @@ def require_memory(problem: Problem, jobs: int = 1) -> None:
     )
 
 
-def require_memory_for_double(needed: int) -> None:
-    """Refuse to go on in double precision if that takes more memory than is free."""
+def in_enough_precision(
+    train: Callable[[NetworkSettings], Result], settings: NetworkSettings, double_bytes: int
+) -> Result:
+    """Train a network, and again in double precision where float32 was not enough.
+
+    It takes `double_bytes` of memory then, and is refused if they are not free.
+    """
+    with suppress(LostPrecisionError):
+        return train(settings)
     free = free_memory()
-    if free is not None and needed > free:
+    if free is not None and double_bytes > free:
         raise ElmldaError(
-            f"float32 is not enough here, and in double precision the network needs {needed / 1e9:.2f} "
-            f"GB of memory, {free / 1e9:.2f} GB are free.",
+            "float32 is not enough here, and in double precision the network needs "
+            f"{double_bytes / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free.",
             "Use a larger {ridge} or fewer hidden units; what was recorded is safe.",
             ridge=None,
         )
+    return train(settings.in_double())
 
 
 # Time

@@ -16,14 +16,8 @@ from elmlda.core.solve import LdaOutputs, PiOutputs, derive_lda
 from elmlda.datasets.split import Scaling
 from elmlda.errors import ElmldaValueError
 from elmlda.machine import count_blas_threads
-from elmlda.networks.cost import CHUNK, Problem, predict_peak_bytes, require_memory
-from elmlda.networks.train import (
-    Recipe,
-    Trainer,
-    in_enough_precision,
-    resolve_priors,
-    score_samples,
-)
+from elmlda.networks.cost import CHUNK, Problem, in_enough_precision, predict_peak_bytes, require_memory
+from elmlda.networks.train import Recipe, Trainer, resolve_priors, score_samples
 from elmlda.settings import NetworkSettings, OutputSettings
 
 OTHER_SCALE = 10

@@ -11,9 +11,8 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -36,13 +35,7 @@ from elmlda.core.statistics import RowSample, Statistics
 from elmlda.datasets import Dataset
 from elmlda.errors import ElmldaValueError
 from elmlda.machine import count_blas_threads
-from elmlda.networks.cost import (
-    CHUNK,
-    HIDDEN_DTYPES,
-    Problem,
-    predict_peak_bytes,
-    require_memory_for_double,
-)
+from elmlda.networks.cost import CHUNK, HIDDEN_DTYPES, Problem, in_enough_precision, predict_peak_bytes
 from elmlda.settings import NetworkSettings, OutputSettings
 
 FEW_HIDDEN = 1024
@@ -55,7 +48,6 @@ SAMPLE_KEY = 2**32 - 1
 
 Choice = float | str
 """A number, or loo: chosen by leaving one out."""
-Result = TypeVar("Result")
 
 
 class Solution(NamedTuple):
@@ -185,11 +177,10 @@ class Trainer:
 
     def _solve(self, sizes: Sequence[int], ridge: float, temperature: Choice) -> Solution:
         part = self.statistics.leading(sizes[-1])
-        found: FloatArray = np.empty((0, 0))
         if not isinstance(temperature, str):
-            pi = solve_pi(part, sizes, ridge)
-            return Solution(ridge, np.full(len(sizes), temperature), pi)
+            return Solution(ridge, np.full(len(sizes), temperature), solve_pi(part, sizes, ridge))
         left_out, seen = self._leave_out()
+        found: FloatArray = np.empty((0, 0))
 
         def inspect(factor: FloatArray, sound_sizes: tuple[int, ...]) -> None:
             nonlocal found
@@ -215,19 +206,6 @@ class Trainer:
             None if self.class_weights is None else self.class_weights[seen],
         )
         return left_out, seen
-
-
-def in_enough_precision(
-    train: Callable[[NetworkSettings], Result], settings: NetworkSettings, double_bytes: int
-) -> Result:
-    """Train a network, and again in double precision where float32 was not enough.
-
-    It takes `double_bytes` of memory then.
-    """
-    with suppress(LostPrecisionError):
-        return train(settings)
-    require_memory_for_double(double_bytes)
-    return train(settings.in_double())
 
 
 def score_samples(
