@@ -222,10 +222,7 @@ def find_parts(folder: Path) -> dict[str, Path]:
     for path in sorted(folder.iterdir() if folder.is_dir() else []):
         match = re.fullmatch(rf"({'|'.join(PARTS)})[-.]idx\d+([-.]\w+)?(\.gz)?", path.name)
         if match and path.is_file():  # some archives unpack each file into a folder of its own name
-            other = found.setdefault(match[1], path)
-            if path.name not in (other.name, f"{other.name}.gz"):
-                fact = f"{folder}: {other.name} and {path.name} could each be {match[1]}"
-                raise ElmldaError(f"{fact}, expected only one of them.")
+            found.setdefault(match[1], path)
     if missing := [part for part in PARTS if part not in found]:
         names = "train-images-idx3-ubyte or train-images.idx3-ubyte, with or without .gz"
         raise ElmldaError(f"{folder}: no {join_words(missing)}; looked for names like {names}.")

@@ -159,8 +159,6 @@ class Dataset:
 
         Where the split is not the set's own, the samples may be in any order, and are shuffled first.
         """
-        if self.test is None:
-            return self.split().hold_out(n_validation)
         n_train = len(self.train.labels)
         if not 0 < n_validation < n_train:
             fact = f"{self.name}: {n_validation:,} samples cannot be held out of {n_train:,}"
