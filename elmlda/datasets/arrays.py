@@ -25,7 +25,8 @@ from elmlda.core import IntArray
 from elmlda.datasets.split import Dataset, Split
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
 
-KEYS = ("x_train", "y_train", "x_test", "y_test")
+DIVIDED, UNDIVIDED = ("x_train", "y_train", "x_test", "y_test"), ("x", "y")
+"""Names of the arrays in an .npz file."""
 MISSING_NOTES = {"drop": "samples with missing values left out", "mean": "filled with training means"}
 MISSING_ADVICE = "Fill it in, or use {missing} or {missing_}."
 DAMAGE = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
@@ -52,8 +53,8 @@ def hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read_arrays(path: Path, *keys: str) -> dict[str, NDArray[Any]]:
-    """Arrays of an .npz file by name, all unless some are named, or an .npy file's one as "".
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Arrays of an .npz file by name, inputs and labels alone, or an .npy file's one as "".
 
     Names may have a capital X, which scikit-learn's users write. Nothing is unpickled.
     """
@@ -64,7 +65,7 @@ def read_arrays(path: Path, *keys: str) -> dict[str, NDArray[Any]]:
                 return {"": loaded}
             # Where both x and X are there, the small letter's is meant.
             found = {key.replace("X", "x", 1): key for key in sorted(loaded)}
-            return {key: loaded[found[key]] for key in found if not keys or key in keys}
+            return {key: loaded[name] for key, name in found.items() if key in DIVIDED + UNDIVIDED}
     except DAMAGE as error:
         reason = " ".join(str(error).split())[:160].rstrip(".")
         raise ElmldaError(f"{path}: not a sound file of NumPy's arrays: {reason}.") from error
@@ -72,10 +73,11 @@ def read_arrays(path: Path, *keys: str) -> dict[str, NDArray[Any]]:
 
 def load_npz(path: Path, missing: str | None = None) -> Dataset:
     """Load a data set from a .npz file: `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y`."""
-    found = read_arrays(path, *KEYS, "x", "y")
-    keys = KEYS if any(key in found for key in KEYS) else ("x", "y")
+    found = read_arrays(path)
+    keys = DIVIDED if any(key in found for key in DIVIDED) else UNDIVIDED
     if lacking := [key for key in keys if key not in found]:
-        raise ElmldaError(f"{path}: no {join_words(lacking)}; expected {join_words(KEYS)}, or x and y.")
+        fact = f"{path}: no {join_words(lacking)}"
+        raise ElmldaError(f"{fact}; expected {join_words(DIVIDED)}, or x and y.")
     arrays = {f"{path}, {key}": found[key] for key in keys}
     checksums = {key: _hash_array(found[key]) for key in keys}
     return build_dataset(printable(path.stem), arrays, checksums, missing)

@@ -18,8 +18,6 @@ from elmlda.datasets.tables import NO_LABEL, TABLE_SUFFIXES, read_table
 from elmlda.errors import ElmldaError, ElmldaValueError, format_shape, join_words
 from elmlda.networks.model import Model
 
-LABELS_OF = {"x_test": "y_test", "x": "y"}
-"""Names of the arrays in an .npz file."""
 UNKNOWN = -1
 """Instead of a class index: the sample has no label, or one that the model does not know."""
 
@@ -98,12 +96,11 @@ def _read_arrays(path: Path, model: Model) -> tuple[NDArray[Any], NDArray[Any] |
     if path.name.lower().endswith(IMAGE_SUFFIXES):
         values: NDArray[Any] = read_digit(path, shape) * ((model.largest_input or 255) / 255)
     elif path.suffix in (".npz", ".npy"):
-        arrays = read_arrays(path, *LABELS_OF, *LABELS_OF.values()) or read_arrays(path)
-        key = next((key for key in (*LABELS_OF, *arrays) if key in arrays), "nothing")
-        if key not in LABELS_OF and len(arrays) != 1:
-            found = join_words(arrays or [key])
-            raise ElmldaError(f"{path}: it has {found}, expected x, x_test or a single array.")
-        values, labels = arrays[key], arrays.get(LABELS_OF.get(key, "no labels"))
+        arrays = read_arrays(path)
+        key = next((key for key in ("x_test", "x", "") if key in arrays), None)
+        if key is None:
+            raise ElmldaError(f"{path}: no x; expected x or x_test.")
+        values, labels = arrays[key], arrays.get(f"y{key[1:]}")
     elif path.is_dir():
         *_, images, classes = find_parts(path).values()
         values, labels = (parse_idx(read_content(file), file) for file in (images, classes))
