@@ -41,14 +41,27 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """How inputs as they were stored became standardised: (inputs - offsets) * factors."""
+    """How inputs as they were stored become standardised: (inputs - offsets) * factors."""
 
     offsets: FloatArray
     factors: FloatArray
-    """0 for an input that was constant in the training part."""
+    """0 for an input that is constant in the training part: nothing was learnt of it, and a value that
+    only later samples have would come in unscaled."""
+
+    @classmethod
+    def by(cls, train: NDArray[Any]) -> Scaling:
+        """Mean 0 and variance 1 in the training part, n_samples × n_inputs; NaN is a missing value."""
+        n_known = np.maximum(1, (~np.isnan(train)).sum(axis=0))
+        with np.errstate(all="ignore"):  # what leaves float64 is refused afterwards
+            means = np.nansum(train, axis=0, dtype=np.float64) / n_known
+            variances = np.nansum((train - means) ** 2, axis=0) / n_known
+            variances[np.isinf(variances)] = np.nan  # else its inputs would all be 0
+            # Seen from the values: those of a constant column may have a mean that is rounded.
+            varies = np.fmax.reduce(train, axis=0) > np.fmin.reduce(train, axis=0)
+            return cls(means, np.where(varies, 1 / np.sqrt(variances), 0.0))
 
     def apply(self, inputs: NDArray[Any]) -> FloatArray:
-        """Scale further inputs; a missing value (NaN) becomes 0, the training part's mean."""
+        """Standardised inputs; a missing value (NaN) becomes 0, the training part's mean."""
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no finite score
             return np.where(np.isnan(inputs), 0.0, (inputs - self.offsets) * self.factors)
 
@@ -124,8 +137,7 @@ class Dataset:
             return replace(dataset, preparation={**dataset.preparation, "split": SPLIT})
         if self.scaling or not self.is_standardised:
             return self
-        train, test = (part.take(np.arange(len(part.labels))) for part in (self.train, self.test))
-        return self._with_parts(train, test)
+        return self._with_parts(self.train, self.test)
 
     def join(self) -> Dataset:
         """All samples of a set as it was loaded to train on, and none to test on."""
@@ -185,36 +197,25 @@ class Dataset:
         return replace(divided, preparation={**divided.preparation, **rows})
 
     def _with_parts(self, train: Split, test: Split | None) -> Dataset:
-        """The same with these parts, which are standardised in place if they are to be."""
+        """The same with these parts, which are standardised if they are to be."""
         if not self.is_standardised:
             return replace(self, train=train, test=test)
-        scaling = standardise(train.inputs, test.inputs if test else train.inputs[:0])
-        for part in (train, test) if test else (train,):
-            if not np.abs(part.inputs).max() < LARGEST_DEVIATION:
+        scaling = Scaling.by(train.inputs)
+
+        def standardise(part: Split) -> Split:
+            inputs = scaling.apply(part.inputs).astype(part.inputs.dtype, copy=False)
+            if not np.abs(inputs).max() < LARGEST_DEVIATION:
                 fact = f"{self.name}: an input is more than {LARGEST_DEVIATION:g} standard deviations"
                 raise ElmldaError(f"{fact} from the training part's mean.")
-        preparation = {**self.preparation, "inputs": STANDARDISED}
-        return replace(self, train=train, test=test, scaling=scaling, preparation=preparation)
+            return replace(part, inputs=inputs)
 
-
-def standardise(train: NDArray[Any], test: NDArray[Any]) -> Scaling:
-    """Standardise inputs, n_samples × n_inputs, in place and by the training part alone.
-
-    Missing values (NaN) are filled with the training part's mean. A column that is constant in the
-    training part is 0 in both: nothing was learnt of it, and a value that only the test part has would
-    come in unscaled.
-    """
-    n_known = np.maximum(1, (~np.isnan(train)).sum(axis=0))
-    with np.errstate(all="ignore"):  # what leaves float64 is refused afterwards
-        means = np.nansum(train, axis=0, dtype=np.float64) / n_known
-        variances = np.nansum((train - means) ** 2, axis=0) / n_known
-        variances[np.isinf(variances)] = np.nan  # else its inputs would all be 0
-        # Seen from the values: those of a constant column may have a mean that is rounded.
-        varies = np.fmax.reduce(train, axis=0) > np.fmin.reduce(train, axis=0)
-        scaling = Scaling(means, np.where(varies, 1 / np.sqrt(variances), 0.0))
-    for part in (train, test):
-        part[:] = scaling.apply(part)
-    return scaling
+        return replace(
+            self,
+            train=standardise(train),
+            test=test and standardise(test),
+            scaling=scaling,
+            preparation={**self.preparation, "inputs": STANDARDISED},
+        )
 
 
 def draw_stratified_folds(labels: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
