@@ -109,11 +109,12 @@ class DatasetInfo:
         columns = [{"name": each} if isinstance(each, str) else each for each in names]
         arrays = dict[str, Any]()
         for name, content in contents.items():
-            options: dict[str, Any] = {"header": None, "dtype": object, "na_filter": False}
+            options: dict[str, Any] = {"dtype": object, "na_filter": False}
+            options["names"] = [*(each["name"] for each in columns), "class"]
             cells = pd.read_csv(io.BytesIO(content), **options, **self.read_csv or {})
-            table = Table(name, [each["name"] for each in columns], cells, cells.index)
-            inputs = np.hstack([table.encode(i, column)[1] for i, column in enumerate(columns)])
-            labels = cells.iloc[:, -1].to_numpy(np.float64)
+            table = Table(name, cells, cells.index)
+            inputs = np.hstack([table.encode(each["name"], each)[1] for each in columns])
+            labels = cells["class"].to_numpy(np.float64)
             arrays[name] = inputs.astype(np.uint8) if self.image_shape else inputs
             arrays[f"{name}, classes"] = np.searchsorted(self.bounds, labels) if self.bounds else labels
         data = build_dataset(self.name, arrays, self.checksums)

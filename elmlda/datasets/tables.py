@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -51,12 +50,13 @@ class Table:
     """Cells below the columns' names, all as texts."""
 
     where: str
-    names: list[str]
     cells: pd.DataFrame
     rows: Any
     """What each row is called: its line in the file, or its index in a DataFrame."""
     sha256: str = ""
     delimiter: str = ","
+    has_decimal_commas: bool = False
+    """Whether a column has numbers like 1,5: commas that can't separate thousands."""
     has_names: bool = True
     """Whether the names are those of the file, or numbers from 1."""
     unit: str = "line"
@@ -67,64 +67,50 @@ class Table:
         place = "" if row is None else f", {self.unit} {self.rows[row]}"
         raise ElmldaError(f"{self.where}{place}: {what}", advice, **settings)
 
-    def require_values(self, place: int, lacks: Any, advice: str = MISSING_ADVICE) -> None:
+    def require_values(self, name: str, lacks: Any, advice: str = MISSING_ADVICE) -> None:
         """Refuse missing values in a column: `lacks` says which rows have one."""
         if len(rows := np.flatnonzero(lacks)):
-            fact = f"no value in column {quote_name(self.names[place])}."
+            fact = f"no value in column {quote_name(name)}."
             self.fail(fact, int(rows[0]), advice, missing="drop", missing_="mean")
 
-    def find(self, column: object) -> int:
-        """The place of a column that is given by its name, or by its number from 1."""
+    def find(self, column: object) -> str:
+        """The name of a column that is given by its name, or by its number from 1."""
+        names: list[str] = self.cells.columns.tolist()
         name = str(column)
-        if name not in self.names and name.isdecimal() and 1 <= int(name) <= len(self.names):
-            return int(name) - 1
-        if name not in self.names:
-            self.fail(f"no column {quote_name(name)}, but {join_words(self.names)}.")
-        return self.names.index(name)
+        if name not in names and name.isdecimal() and 1 <= int(name) <= len(names):
+            return names[int(name) - 1]
+        if name not in names:
+            self.fail(f"no column {quote_name(name)}, but {join_words(names)}.")
+        return name
 
-    def keep(self, drop: Any = ()) -> list[int]:
-        """Places of the columns that are left.
+    def keep(self, drop: Any = ()) -> Table:
+        """The table without these columns.
 
         An index that pandas or R wrote, and columns without a name and without any value, go as well.
         """
-        dropped = {self.find(column) for column in ([drop] if isinstance(drop, str | int) else drop)}
-        for place, name in enumerate(self.names):
-            is_empty = name.startswith("Unnamed: ") and (self.cells[place] == "").all()
-            if name == "Unnamed: 0" or is_empty:
-                dropped.add(place)
-        kept = [place for place in range(len(self.names)) if place not in dropped]
-        names = [self.names[place] for place in kept]
-        if several := sorted({name for name in names if names.count(name) > 1}):
-            self.fail(f"several columns are named {join_words(several)}, expected one each.")
-        return kept
+        unnamed = {
+            name
+            for name, cells in self.cells.items()
+            if name == "Unnamed: 0" or (str(name).startswith("Unnamed: ") and (cells == "").all())
+        }
+        kept = self.cells.loc[:, ~self.cells.columns.isin(unnamed)]
+        if several := {*kept.columns[kept.columns.duplicated()]}:
+            self.fail(f"several columns are named {join_words(sorted(several))}, expected one each.")
+        dropped = [self.find(column) for column in ([drop] if isinstance(drop, str | int) else drop)]
+        return replace(self, cells=kept.drop(columns=dropped, errors="ignore"))
 
-    def read_texts(self, place: int, missing: Iterable[str] = NO_INPUT) -> pd.Series[str]:
-        """A column's cells that have a value, by number of the row."""
-        texts = self.cells[place].str.strip()
-        return texts[~texts.str.lower().isin(missing)]
-
-    @cached_property
-    def has_decimal_commas(self) -> bool:
-        """Whether a column has numbers like 1,5: commas that can't separate thousands."""
-        for place in range(len(self.names) if self.delimiter != "," else 0):
-            if _convert(self.cells[place]) is None:
-                texts = self.read_texts(place)
-                if _parse(texts, "comma").notna().all() and _parse(texts, "point").isna().any():
-                    return True
-        return False
-
-    def encode(self, place: int, declared: Column | None = None) -> tuple[Column, FloatArray]:
+    def encode(self, name: str, declared: Column | None = None) -> tuple[Column, FloatArray]:
         """A column's declaration, made here unless it is given, and its inputs.
 
         The inputs are n_rows × 1 or, of words, n_rows × n_categories; NaN is missing.
         """
-        column = declared or {"name": self.names[place]}
+        column = declared or {"name": name}
         if "categories" in column:
-            return column, self._encode_words(place, column["categories"])
-        plain = _convert(self.cells[place])
+            return column, self._encode_words(name, column["categories"])
+        plain = _convert(self.cells[name])
         if plain is not None and not self.has_decimal_commas:
             return column, plain[:, None]
-        texts = self.read_texts(place)
+        texts = read_texts(self.cells[name])
         numbers = self._read_numbers(texts)
         if numbers.notna().all():
             return column, numbers.reindex(self.cells.index).to_numpy()[:, None]
@@ -133,7 +119,7 @@ class Table:
         most = min(MOST_CATEGORIES, max(MANY, len(texts) // 2))
         if declared or _is_quantity(texts, is_number) or texts.nunique() > most:
             bad = texts[numbers.isna()] if is_number.all() else texts[~is_number]
-            fact = f"{quote_name(bad.iloc[0])} in column {quote_name(self.names[place])}"
+            fact = f"{quote_name(bad.iloc[0])} in column {quote_name(name)}"
             fact += ", expected a number like 1234.5"
             advice = "Correct it, or empty it if it is missing."
             if is_number.all():
@@ -141,9 +127,9 @@ class Table:
             elif not declared:
                 fact += f", or at most {most} words as categories"
                 advice = "Correct it, empty it if it is missing, or leave the column out with {drop}."
-            self.fail(f"{fact}.", bad.index[0], advice, drop=self.names[place])
+            self.fail(f"{fact}.", bad.index[0], advice, drop=name)
         column = {**column, "categories": sorted(set(texts))}
-        return column, self._encode_words(place, column["categories"])
+        return column, self._encode_words(name, column["categories"])
 
     def _read_numbers(self, texts: pd.Series[str]) -> pd.Series[float]:
         """Numbers as people write them; NaN for what is none, or could be two."""
@@ -154,11 +140,11 @@ class Table:
         are_mistakes = plain.isna().sum() < max(2, FEW * len(texts))
         return plain if is_ambiguous or are_mistakes or point.isna().any() else point
 
-    def _encode_words(self, place: int, categories: list[str]) -> FloatArray:
+    def _encode_words(self, name: str, categories: list[str]) -> FloatArray:
         """1 for the category that a cell has, else 0: n_rows × n_categories."""
-        texts = self.read_texts(place)
+        texts = read_texts(self.cells[name])
         if len(new := texts[~texts.isin(categories)]):
-            column = f"column {quote_name(self.names[place])}"
+            column = f"column {quote_name(name)}"
             fact = f"{quote_name(new.iloc[0])} in {column}, which no training sample had"
             self.fail(f"{fact}, expected {join_words(categories, 'or')}.", new.index[0])
         inputs = (texts.to_numpy()[:, None] == np.array(categories, object)).astype(np.float64)
@@ -173,36 +159,35 @@ def load_table(
     Columns of numbers are inputs. A column of words becomes an input for each of its values, named as
     in `sex=F`: 1 where the sample has that value, else 0. The class may be anything.
     """
-    table = read_table(source) if isinstance(source, Path) else _read_frame(source)
-    if not table.has_names:
-        table.fail("the first line has only numbers, expected the columns' names there.")
+    whole = read_table(source) if isinstance(source, Path) else _read_frame(source)
+    if not whole.has_names:
+        whole.fail("the first line has only numbers, expected the columns' names there.")
     if label is None:
-        fact = f"which column has the class: {join_words(table.names)}?"
-        table.fail(fact, None, "Name it with {label}.", label=None)
-    target, kept = table.find(label), table.keep(drop)
-    if target not in kept or len(kept) == 1:
-        table.fail(f"{quote_name(table.names[target])} has the class, expected to keep it and inputs.")
-    labels = table.read_texts(target, NO_LABEL)
+        fact = f"which column has the class: {join_words(whole.cells)}?"
+        whole.fail(fact, None, "Name it with {label}.", label=None)
+    target, table = whole.find(label), whole.keep(drop)
+    if target not in table.cells or table.cells.shape[1] == 1:
+        table.fail(f"{quote_name(target)} has the class, expected to keep it and inputs.")
+    labels = read_texts(table.cells[target], NO_LABEL)
     if missing != "drop":
         lacks = ~table.cells.index.isin(labels.index)
         table.require_values(target, lacks, "Fill it in, or use {missing}.")
     columns, parts = list[Column](), list[FloatArray]()
-    for place in (each for each in kept if each != target):
-        column, inputs = table.encode(place)
+    for name in table.cells.columns.drop(target):
+        column, inputs = table.encode(name)
         if missing is None:
-            table.require_values(place, np.isnan(inputs).any(axis=1))
+            table.require_values(name, np.isnan(inputs).any(axis=1))
         columns.append({**column, "missing": "mean"} if missing == "mean" else column)
         parts.append(inputs[labels.index])
-    name = table.names[target]
-    where = f"{table.where}, column {quote_name(name)}"
+    where = f"{table.where}, column {quote_name(target)}"
     arrays = {f"{table.where}, inputs": np.hstack(parts), where: labels.to_numpy(str)}
     file = printable(Path(table.where).name).removesuffix(".gz")
     data = build_dataset(Path(file).stem, arrays, {file: table.sha256}, missing)
-    dropped = ", ".join(each for place, each in enumerate(table.names) if place not in kept)
+    dropped = ", ".join(whole.cells.columns[~whole.cells.columns.isin(table.cells)])
     return replace(
         data,
-        columns=[*columns, {"name": name, "label": True}],
-        preparation={"label": name, **({"drop": dropped} if dropped else {}), **data.preparation},
+        columns=[*columns, {"name": target, "label": True}],
+        preparation={"label": target, **({"drop": dropped} if dropped else {}), **data.preparation},
     )
 
 
@@ -233,20 +218,23 @@ def read_table(path: Path) -> Table:
             raise ElmldaError(f"{path}, line {line}: {fact}.")
         cells += [""] * (len(header) - len(cells))
     has_names = bool(_parse(pd.Series(header, dtype=object).replace("", "0"), "plain").isna().any())
-    table = pd.DataFrame([*rows.values()][has_names:], dtype=object)
+    names = [name or f"Unnamed: {i}" if has_names else f"{i + 1}" for i, name in enumerate(header)]
+    table = pd.DataFrame([*rows.values()][has_names:], columns=names, dtype=object)
     if table.empty:
         raise ElmldaError(f"{path}: no lines below the first, expected samples.")
-    names = [name or f"Unnamed: {i}" if has_names else f"{i + 1}" for i, name in enumerate(header)]
     lines, sha256 = np.array([*rows])[has_names:], hash_content(content)
-    return Table(str(path), names, table, lines, sha256, delimiter, has_names)
+    has_commas = delimiter != "," and any(_has_decimal_commas(each) for _, each in table.items())
+    return Table(str(path), table, lines, sha256, delimiter, has_commas, has_names)
 
 
 def _read_frame(frame: pd.DataFrame) -> Table:
     """A DataFrame's cells as pandas writes them to a CSV file."""
+    if frame.empty:
+        raise ElmldaError("data: an empty DataFrame, expected columns and samples.")
     cells = pd.DataFrame({i: _as_texts(column) for i, (_, column) in enumerate(frame.items())})
+    cells.columns = pd.Index([*map(str, frame)])
     sha256 = hash_content(frame.to_csv(index=False).encode())
-    names = [*map(str, frame.columns)]
-    return Table("data", names, cells.reset_index(drop=True), frame.index, sha256, unit="row")
+    return Table("data", cells.reset_index(drop=True), frame.index, sha256, unit="row")
 
 
 def _as_texts(column: pd.Series[Any]) -> pd.Series[str]:
@@ -291,6 +279,20 @@ def _convert(cells: pd.Series[str]) -> FloatArray | None:
         return None
     # Python reads 1_000, inf and nan as numbers, too.
     return numbers if np.isfinite(numbers).all() and "_" not in "".join(cells) else None
+
+
+def read_texts(cells: pd.Series[str], missing: Iterable[str] = NO_INPUT) -> pd.Series[str]:
+    """The cells of a column that have a value, by number of the row."""
+    texts = cells.str.strip()
+    return texts[~texts.str.lower().isin(missing)]
+
+
+def _has_decimal_commas(cells: pd.Series[str]) -> bool:
+    """Whether a column has numbers like 1,5: commas that can't separate thousands."""
+    if _convert(cells) is not None:
+        return False
+    texts = read_texts(cells)
+    return bool(_parse(texts, "comma").notna().all() and _parse(texts, "point").isna().any())
 
 
 def _parse(texts: pd.Series[str], style: str) -> pd.Series[float]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from elmlda.core import FloatArray, IntArray
 from elmlda.datasets.arrays import find_parts, index_classes, parse_idx, read_arrays, read_content
 from elmlda.datasets.images import IMAGE_SUFFIXES, read_digit
-from elmlda.datasets.tables import NO_LABEL, TABLE_SUFFIXES, read_table
+from elmlda.datasets.tables import NO_LABEL, TABLE_SUFFIXES, read_table, read_texts
 from elmlda.errors import ElmldaError, ElmldaValueError, format_shape, join_words
 from elmlda.networks.model import Model
 
@@ -65,27 +65,27 @@ def _read_table(path: Path, model: Model) -> tuple[FloatArray, NDArray[Any] | No
 
     Columns are found by their names; without names they are the model's, in its order.
     """
-    table, label = read_table(path), None
-    places, declared = table.keep(), model.columns
+    table, label, declared = read_table(path).keep(), None, model.columns
+    names = [*table.cells]
     wanted = [{"name": ""}] * model.recipe.n_inputs
     if declared:
         wanted = [column for column in declared if "label" not in column]
     if declared and table.has_names:
         label = next((column["name"] for column in declared if "label" in column), None)
-        if lacking := [each["name"] for each in wanted if each["name"] not in table.names]:
+        if lacking := [each["name"] for each in wanted if each["name"] not in names]:
             table.fail(f"no column {join_words(lacking, 'or')}, which the model was trained with.")
-        places = [table.names.index(column["name"]) for column in wanted]
-    if len(places) != len(wanted):
-        fact = f"{len(places):,} columns, the model takes {len(wanted):,}."
+        names = [column["name"] for column in wanted]
+    if len(names) != len(wanted):
+        fact = f"{len(names):,} columns, the model takes {len(wanted):,}."
         table.fail(f"{fact} Name them in the first line, as in the training data, or leave others out.")
     parts = []
-    for place, column in zip(places, wanted, strict=True):
-        parts.append(table.encode(place, column)[1])
+    for name, column in zip(names, wanted, strict=True):
+        parts.append(table.encode(name, column)[1])
         lacks = np.isnan(parts[-1]).any(axis=1) & ("missing" not in column)
-        table.require_values(place, lacks, "Fill it in, or train the model with {missing_}.")
+        table.require_values(name, lacks, "Fill it in, or train the model with {missing_}.")
     labels = None
-    if label in table.names:
-        texts = table.read_texts(table.names.index(label), NO_LABEL)
+    if label in table.cells:
+        texts = read_texts(table.cells[label], NO_LABEL)
         labels = texts.reindex(table.cells.index, fill_value="").to_numpy(str)
     return np.hstack(parts), labels, table.rows
 

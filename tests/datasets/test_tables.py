@@ -335,6 +335,11 @@ def test_what_is_refused(write, content, label, message):
     assert refusal(write(content), label).startswith(message)
 
 
+@pytest.mark.parametrize("drop", ["a", 1])
+def test_which_of_two_columns_of_a_name_goes_is_not_guessed(write, drop):
+    assert "several columns are named a" in refusal(write("a,a,kind\n1,2,p\n1,2,q\n"), drop=drop)
+
+
 def test_a_word_is_not_several_columns(write):
     assert "no column 'ab'" in refusal(write("a,b,c,kind\n1,2,3,p\n1,2,3,q\n"), drop="ab")
 
@@ -411,6 +416,8 @@ def test_a_data_frame_with_infinite_or_odd_values():
     frame["size"] = [1.5, 2.5, 3.5, "5kg", 7.5, 8.5]
     assert refusal_of(load, frame).startswith("data, row 3: '5kg' in column 'size', expected a number")
     assert "several columns" in refusal_of(load, pd.DataFrame([[1, 2, 3]], columns=["a", "a", "kind"]))
+    for empty in (pd.DataFrame(), frame[:0]):
+        assert refusal_of(load, empty).startswith("data: an empty DataFrame")
 
 
 # Properties
