@@ -114,6 +114,19 @@ class Options:
             if type(value) is not type(defaults[name]) or value != defaults[name]
         }
 
+    def words(self) -> list[str]:
+        """The command line's words for the options that are not the default."""
+        repeated = {each.name for each in fields(self) if each.metadata["constraint"].is_repeated}
+        found = []
+        for name, value in self.changed().items():
+            word = name.replace("_", "-")
+            if isinstance(value, bool):
+                found.append(f"--{word}" if value else f"--no-{word}")
+            else:
+                for each in value if name in repeated else [value]:
+                    found += [f"--{word}", spell(each)]
+        return found
+
 
 def _document(name: str, each: Field[Any]) -> str:
     """A parameter as numpydoc has it; options of the command line become arguments."""
@@ -285,7 +298,10 @@ def read_ranges(value: Any) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def without_folders(text: str) -> str:
-    """Only the names of absolute paths, with commas between: their folders are this machine's."""
-    parts = text.split(",")
-    return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)
+def spell(value: Any) -> str:
+    """A value as the command line takes it; of an absolute path only the name, without its folders."""
+    if isinstance(value, tuple):
+        return ",".join(map(spell, value))
+    if isinstance(value, str | Path):
+        return Path(value).name if Path(value).is_absolute() else str(value)
+    return str(value) if isinstance(value, int | float) else type(value).__name__

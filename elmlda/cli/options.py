@@ -5,7 +5,6 @@ A config file's values go before these defaults, and the command line's before b
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Callable, Collection
 from copy import copy
@@ -18,15 +17,15 @@ from click.core import ParameterSource
 
 from elmlda.errors import ElmldaError
 from elmlda.experiments.pool import Machine
-from elmlda.options import Constraint, OptionError, Options, flag, text, without_folders
+from elmlda.options import Constraint, OptionError, Options, flag, text
+from elmlda.settings import NetworkSettings
 
 Function: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Function], Function]
 Built = TypeVar("Built", bound=Options)
 
 DATA = "dataset label drop missing seed"
-NETWORK = "activation bias weight_range priors precision input_weights weight_norm"
-"""Options of networks that the command line and config files have; Python has all."""
+NETWORK = " ".join(each.name for each in fields(NetworkSettings))
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 PACKAGE = Path(__file__).parents[1]
 FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.parent / "configs"
@@ -213,20 +212,3 @@ def run_options(help: str = "The run's folder; a run that is there goes on.") ->
         return command
 
     return decorate
-
-
-def spell_command() -> str:
-    """The command as it was given, with options that are not the default, also from a config file.
-
-    Absolute paths are cut to their name, since their folders exist on this machine alone.
-    """
-    ctx = click.get_current_context()
-    words = ["elmlda", str(ctx.info_name)]
-    for param in ctx.command.params:
-        name, value = str(param.name), ctx.params.get(str(param.name))
-        is_given = ctx.get_parameter_source(name) in GIVEN and name not in ("config", "quiet")
-        if is_given and value not in (None, (), False):
-            for each in value if isinstance(value, tuple) else [value]:
-                words.append(max(param.opts, key=len))
-                words += [] if each is True else [without_folders(str(each))]
-    return shlex.join(words)

@@ -16,7 +16,6 @@ from elmlda.cli.options import (
     options_of,
     rare_options,
     run_options,
-    spell_command,
 )
 from elmlda.cli.terminal import say, show_rows
 from elmlda.errors import ElmldaError
@@ -159,7 +158,7 @@ def conduct(experiment: Experiment, given: dict[str, Any], *, is_part: bool = Fa
         say(_describe_start(plan), err=True)
     bar = open_bar(plan.n_networks, not quiet)
     stop.describe = lambda: _describe_end(bar.n, plan.n_networks, plan.folder)
-    rows = experiment.run(given["out"], progress=bar, command=spell_command(), **machine)
+    rows = experiment.run(given["out"], progress=bar, **machine)
     if not quiet and len(rows):
         say(
             f"{show_rows(experiment.name, plan.folder, rows)}\n\nRows: {plan.folder / experiment.table}"

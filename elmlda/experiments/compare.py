@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = Path("results/compare")
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Compare(Training):
     """PI-ELM against LDA-ELM on several data sets, each a run in a folder of its own.
 
@@ -62,15 +62,12 @@ class Compare(Training):
         """The folder of one data set's run."""
         return (Path(folder).expanduser() if folder else FOLDER) / sweep.loaded.name
 
-    def run(
-        self, folder: str | Path | None = None, *, command: str | None = None, **machine: Any
-    ) -> pd.DataFrame:
+    def run(self, folder: str | Path | None = None, **machine: Any) -> pd.DataFrame:
         """Compute what is missing, and return all rows; parameters are those of `Sweep.run`."""
         import pandas as pd
 
-        command = command or self.spell_call(folder)
         found = {
-            sweep.loaded.name: sweep.run(self.find_folder(folder, sweep), command=command, **machine)
+            sweep.loaded.name: sweep.run(self.find_folder(folder, sweep), **machine)
             for sweep in self.sweeps()
         }
         return pd.concat(found, names=["dataset"]).reset_index(level=0).reset_index(drop=True)

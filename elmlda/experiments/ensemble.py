@@ -26,7 +26,7 @@ MOST_NETWORKS = 100_000
 """All of them are listed before the first is trained."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Ensemble(Experiment):
     """LDA-ELM networks combined by the mean of their posteriors, test errors counted.
 

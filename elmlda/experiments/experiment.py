@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from elmlda.experiments.pool import Machine, compute_all
 from elmlda.experiments.training import Training
+from elmlda.options import spell
 from elmlda.settings import NetworkSettings
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Result:
     """Whether float32 was not enough."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Experiment(Training, ABC):
     """An experiment: its options, the rows that it asks for, and the jobs that give them."""
 
@@ -103,7 +105,6 @@ class Experiment(Training, ABC):
         threads: int | None = None,
         cluster: str | None = None,
         progress: Any = False,
-        command: str | None = None,
     ) -> pd.DataFrame:
         """Compute what the folder lacks, and return all rows that are asked for.
 
@@ -114,7 +115,6 @@ class Experiment(Training, ABC):
         threads : BLAS threads of each network; default: the cores, divided by `jobs`
         cluster : address or file of a Dask scheduler whose workers train the networks instead
         progress : whether to show a bar on stderr; or a bar of your own, with tqdm's methods
-        command : how the run was started, for the manifest; default: the Python call
         """
         from elmlda.machine import describe_machine
         from elmlda.networks.cost import require_memory
@@ -123,7 +123,8 @@ class Experiment(Training, ABC):
         machine = Machine(jobs=jobs, threads=threads, cluster=cluster)
         where = self.find_folder(folder)
         self.check()
-        command = command or self.spell_call(folder)
+        out = [] if folder is None else ["--out", spell(folder)]
+        command = shlex.join(["elmlda", self.name, *self.words(), *machine.words(), *out])
         with open_run(where, self.identity(), command, describe_machine()) as run:
             missing = self.find_missing(run.rows(self.table))
             todo = self.find_jobs(missing, where)

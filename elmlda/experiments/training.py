@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmlda.errors import ElmldaError
@@ -22,7 +21,6 @@ from elmlda.options import (
     or_loo,
     priors,
     whole,
-    without_folders,
 )
 from elmlda.settings import (
     PAPER_RANGE,
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 FANOUT_HELP = "Hidden units for each input."
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Training(NetworkSettings, DataOptions):
     """Networks to be trained: their data, their sizes and their ridges."""
 
@@ -61,16 +59,6 @@ class Training(NetworkSettings, DataOptions):
             raise OptionError(
                 "", "{fanout} and {hidden} exclude each other: give one.", fanout=None, hidden=None
             )
-
-    def __repr__(self) -> str:
-        """The Python call that makes it: what is not the default, no absolute path."""
-        shown = (f"{name}={_shorten(value)!r}" for name, value in self.changed().items())
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-    def spell_call(self, folder: str | Path | None) -> str:
-        """The Python call that runs it."""
-        where = "" if folder is None else repr(without_folders(str(folder)))
-        return f"{self!r}.run({where})"
 
     @cached_property
     def loaded(self) -> Dataset:
@@ -126,7 +114,7 @@ class Training(NetworkSettings, DataOptions):
         )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Classifier(Training):
     """A model to be trained; its network i is network i of a sweep with the same seed.
 
@@ -266,11 +254,3 @@ def most_units(data: Dataset) -> int:
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
-
-
-def _shorten(value: Any) -> Any:
-    if isinstance(value, str):
-        return without_folders(value)
-    if isinstance(value, tuple):
-        return tuple(map(_shorten, value))
-    return value if isinstance(value, int | float) else type(value).__name__

@@ -8,6 +8,7 @@ import pytest
 from command_line import TWO_CORES, invoke_here, read_rows
 from made_runs import make_run, simulate_sweep
 
+from elmlda import Sweep
 from elmlda.cli.terminal import show_rows
 from elmlda.runs.folder import read_rows as load_rows
 
@@ -123,6 +124,16 @@ def test_other_settings_are_refused_by_name(succeed, refusal, tmp_path, change, 
     for word in [*words, "results/iris", "--out"]:
         assert word in message
     assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
+
+
+def test_a_call_from_python_records_the_command_that_continues_it(succeed, blobs, tmp_path):
+    blobs.assign(one=1, two=2).to_csv(tmp_path / "blobs.csv", index=False)
+    data = {"dataset": "blobs.csv", "label": "kind", "drop": ["one", "two"]}
+    settings = {"bias": True, "ridge": [0.5, "loo"], "input_scale": 2, "keep": False}
+    Sweep(**data, **settings, hidden=[4, 8], repeats=2).run("run")
+    (entry,) = json.loads((tmp_path / "run/manifest.json").read_text())["commands"]
+    shown = succeed(entry["command"].removeprefix("elmlda "), "--dry-run")
+    assert "8 of 8 rows" in shown
 
 
 def test_an_ensemble_uses_what_a_sweep_has_kept(succeed, tmp_path):

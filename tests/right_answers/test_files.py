@@ -26,11 +26,10 @@ def own(tmp_path):
 
 
 def require_names_only(folder):
-    manifests = [path.read_text() for path in folder.rglob("manifest.json")]
-    assert manifests
-    for manifest in manifests:
+    manifests = {path.parent.name: path.read_text() for path in folder.rglob("manifest.json")}
+    assert "--dataset one.npz" in manifests["one"]
+    for manifest in manifests.values():
         assert str(folder.parent) not in manifest
-        assert "one.npz" in manifest
 
 
 @pytest.mark.parametrize("datasets", ["{0}", "{0},{1}", "iris,{0}", "{0} --dataset {1}"])

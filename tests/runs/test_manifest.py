@@ -84,7 +84,7 @@ def test_every_setting_of_a_sweep_is_its_runs(tmp_path, other):
     assert files_in(tmp_path) == before
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class LaterSweep(Sweep):
     """Of a later version, which has one setting more."""
 
