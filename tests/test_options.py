@@ -161,7 +161,6 @@ def test_what_an_option_cannot_be_is_refused_when_it_is_made(made, name, value):
         *((made, {"fanout": 3, "hidden": 10}) for made in EXPERIMENTS[:-1]),
         (Sweep, {"folds": 3, "validation": 10}),
         (Sweep, {"folds": 3, "design": "independent"}),
-        (Ensemble, {"n": 1000, "repeats": 1000}),
         (Classifier, {"n": 2, "output": "pi"}),
         (Machine, {"cluster": "tcp://host:1", "jobs": 2}),
     ],

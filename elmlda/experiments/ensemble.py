@@ -6,7 +6,7 @@ is used; only networks that are missing are trained.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from elmlda.runs.folder import Run
 
 QUALITIES = ("errors", "log_loss", "brier", "calibration_error")
-MOST_NETWORKS = 100_000
-"""All of them are listed before the first is trained."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +33,6 @@ class Ensemble(Experiment):
     """
 
     name = "ensemble"
-    row_key = ("repeat", "size")
 
     n: int = option(
         20, whole(1, 10_000), "Networks in the largest ensemble; all sizes up to it are evaluated."
@@ -48,16 +45,6 @@ class Ensemble(Experiment):
         whole(0, 1_000_000),
         "Also combine this many random subsets of all networks.",
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.repeats * self.n > MOST_NETWORKS:
-            raise ElmldaError(
-                f"{self.repeats:,} ensembles of {self.n:,} are more than {MOST_NETWORKS:,} networks.",
-                "Lower {n} or {repeats}.",
-                n=None,
-                repeats=None,
-            )
 
     @property
     def n_hidden(self) -> int:
@@ -74,6 +61,9 @@ class Ensemble(Experiment):
 
     def find_wanted(self) -> list[Key]:
         return list(product(range(self.repeats), range(1, self.n + 1)))
+
+    def key_of(self, row: Mapping[Any, Any]) -> Key:
+        return row["repeat"], row["size"]
 
     def find_jobs(self, missing: Collection[Key], folder: Path) -> list[int]:
         """Numbers of the networks of ensembles without all rows, but for those that are kept."""
@@ -97,7 +87,7 @@ class Ensemble(Experiment):
     def compute(self, data: Dataset, job: int, threads: int) -> Result:
         """Train a network and keep its test posteriors."""
         n_hidden = self.hidden or self.fanout * data.n_inputs
-        tested, is_redone = self.train(data, (job,), {self.ridge: (n_hidden,)}, threads)
+        tested = self.train(data, (job,), {self.ridge: (n_hidden,)}, threads)
         kept = pack_network(data, tested)
         if kept is None:
             raise ElmldaError(
@@ -113,7 +103,7 @@ class Ensemble(Experiment):
                 temperature="1",
                 out=None,
             )
-        return Result([], job, kept, is_redone)
+        return Result([], job, kept)
 
     def finish(self, run: Run, missing: Collection[Key]) -> None:
         """Combine the networks of each ensemble that has not all of its rows."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from elmlda.networks.train import TestedNetwork
     from elmlda.runs.folder import Identity, Run
 
-REDONE = "float32 was not enough for {}: computed in double, as the rows say."
 Key = tuple[Any, ...]
 """What tells a row of a table from the others."""
 
@@ -39,8 +38,6 @@ class Result:
     network: int = 0
     kept: Mapping[str, Any] | None = None
     """Arrays to keep of that network."""
-    is_redone: bool = False
-    """Whether float32 was not enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +45,6 @@ class Experiment(Training, ABC):
     """An experiment: its options, the rows that it asks for, and the jobs that give them."""
 
     name: ClassVar[str]
-    row_key: ClassVar[tuple[str, ...]]
-    """Columns that tell a row from the others."""
 
     # What each experiment defines
 
@@ -58,16 +53,16 @@ class Experiment(Training, ABC):
         """The key of every row that is asked for."""
 
     @abstractmethod
+    def key_of(self, row: Mapping[Any, Any]) -> Key:
+        """The key of a row, be it new or recorded."""
+
+    @abstractmethod
     def find_jobs(self, missing: Collection[Key], folder: Path) -> list[Any]:
         """The jobs that give the rows with these keys."""
 
     @abstractmethod
     def compute(self, data: Dataset, job: Any, threads: int) -> Result:
         """Do a job, in this process or in a worker's, which has no data but those given."""
-
-    def key_of(self, row: Mapping[Any, Any]) -> Key:
-        """The key of a row, be it new or recorded."""
-        return tuple(row[name] for name in self.row_key)
 
     def own_settings(self) -> dict[str, Any]:
         """The experiment's own settings that its rows depend on."""
@@ -119,6 +114,7 @@ class Experiment(Training, ABC):
         from elmlda.machine import describe_machine
         from elmlda.networks.cost import require_memory
         from elmlda.runs.folder import open_run
+        from elmlda.runs.kept import keep_network, keep_test
 
         machine = Machine(jobs=jobs, threads=threads, cluster=cluster)
         where = self.find_folder(folder)
@@ -126,24 +122,25 @@ class Experiment(Training, ABC):
         out = [] if folder is None else ["--out", spell(folder)]
         command = shlex.join(["elmlda", self.name, *self.words(), *machine.words(), *out])
         with open_run(where, self.identity(), command, describe_machine()) as run:
-            missing = self.find_missing(run.rows(self.table))
+            wanted, recorded = self.find_wanted(), self.find_places(run.rows(self.table))
+            missing = dict.fromkeys(key for key in wanted if key not in recorded)
             todo = self.find_jobs(missing, where)
             if todo and not cluster:  # only where there is something to train
                 require_memory(self.problem, machine.jobs)
             # Workers are given the data beside the experiment, not in it.
             compute = partial(replace(self, dataset="given").compute, threads=machine.threads_each)
             bar = open_bar(len(todo), progress) if isinstance(progress, bool) else progress
-            n_redone = 0
             with closing(bar):
                 for result in compute_all(compute, self.job_data, todo, machine):
-                    self._keep(where, result)
+                    if result.kept is not None and self.data.test:
+                        keep_test(where, self.data.test.labels, self.data.classes)
+                        keep_network(where, result.network, result.kept)
                     self.append(run, result.rows, missing)  # the mark that the job is done
                     bar.update()
-                    n_redone += result.is_redone
-            if n_redone:
-                print(REDONE.format(count(n_redone, "network")), file=sys.stderr)
             self.finish(run, missing)
-            return self.select(run.rows(self.table))
+            rows = run.rows(self.table)  # as networks were done
+            places = self.find_places(rows)
+            return rows.iloc[[places[key] for key in wanted]].reset_index(drop=True)
 
     def dry_run(self, folder: str | Path | None = None, **given: Any) -> DryRun:
         """What `run` with the same parameters would do and take; nothing is written."""
@@ -151,16 +148,18 @@ class Experiment(Training, ABC):
         from elmlda.runs.folder import read_rows, require_same_run
 
         machine = Machine(**given)
-        where, data = self.find_folder(folder), self.data
+        where = self.find_folder(folder)
         self.check()
         require_same_run(where, self.identity())
-        missing = self.find_missing(read_rows(where / self.table))
-        n_wanted, n_networks = len(self.find_wanted()), len(self.find_jobs(missing, where))
+        wanted, recorded = self.find_wanted(), self.find_places(read_rows(where / self.table))
+        missing = [key for key in wanted if key not in recorded]
+        n_networks = len(self.find_jobs(missing, where))
         needs = (
             predict_peak_bytes(self.problem, machine.jobs),
             estimate_seconds(self.problem, n_networks, machine.jobs, machine.threads_each),
         )
-        return DryRun(where, data, machine, n_wanted - len(missing), n_wanted, n_networks, *needs)
+        n_recorded = len(wanted) - len(missing)
+        return DryRun(where, self.data, machine, n_recorded, len(wanted), n_networks, *needs)
 
     def find_folder(self, folder: str | Path | None) -> Path:
         """The run's folder."""
@@ -181,20 +180,9 @@ class Experiment(Training, ABC):
         defaults = {each.name: each.default for each in fields(self) if each.name in named}
         return Identity(self.name, run, self.own_settings(), defaults)
 
-    def find_keys(self, rows: pd.DataFrame) -> list[Key]:
-        """The key of every row."""
-        return [self.key_of(row) for row in rows.to_dict("records")]
-
-    def find_missing(self, rows: pd.DataFrame) -> Collection[Key]:
-        """The keys of the rows that are asked for and not recorded, in their order."""
-        recorded = set(self.find_keys(rows))
-        return dict.fromkeys(key for key in self.find_wanted() if key not in recorded)
-
-    def select(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Those of the rows that are asked for, in that order: they came as networks were done."""
-        places = {key: place for place, key in enumerate(self.find_wanted())}
-        ordered = rows.set_axis([places.get(key, -1) for key in self.find_keys(rows)]).sort_index()
-        return ordered[ordered.index >= 0].reset_index(drop=True)
+    def find_places(self, rows: pd.DataFrame) -> dict[Key, int]:
+        """Where each row is, by its key."""
+        return {self.key_of(row): place for place, row in enumerate(rows.to_dict("records"))}
 
     def append(self, run: Run, rows: list[dict[str, Any]], missing: Collection[Key]) -> None:
         """Record those of the rows that are missing, in one write."""
@@ -207,8 +195,8 @@ class Experiment(Training, ABC):
         key: tuple[int, ...],
         sizes_by_ridge: Mapping[float | str, tuple[int, ...]],
         threads: int,
-    ) -> tuple[TestedNetwork, bool]:
-        """Train and test the network with this spawn key; whether it had to be redone in double."""
+    ) -> TestedNetwork:
+        """Train and test the network with this spawn key."""
         import numpy as np
 
         from elmlda.networks.train import Recipe, train_and_test
@@ -216,15 +204,7 @@ class Experiment(Training, ABC):
         n_hidden = max(max(sizes) for sizes in sizes_by_ridge.values())
         seed = np.random.SeedSequence(self.seed, spawn_key=key)
         recipe = Recipe.for_dataset(data, seed, n_hidden, self.settings)
-        tested = train_and_test(data, recipe, sizes_by_ridge, threads, self.temperature)
-        return tested, tested.precision != recipe.precision
-
-    def _keep(self, folder: Path, result: Result) -> None:
-        from elmlda.runs.kept import keep_network, keep_test
-
-        if result.kept is not None and self.data.test:
-            keep_test(folder, self.data.test.labels, self.data.classes)
-            keep_network(folder, result.network, result.kept)
+        return train_and_test(data, recipe, sizes_by_ridge, threads, self.temperature)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,6 @@ class Sweep(Experiment):
     """
 
     name = "sweep"
-    row_key = ("repeat", "fold", "rule", "ridge", "n_hidden")
 
     repeats: int = option(200, whole(1, 10_000), "Networks with new random weights.")
     ridge: Any = option(
@@ -170,7 +169,7 @@ class Sweep(Experiment):
         most = most_units(data)
         by_ridge = {r: tuple(size for size in sizes if r != 0 or size <= most) for r in self.ridges}
         by_ridge = {ridge: found for ridge, found in by_ridge.items() if found}
-        tested, is_redone = self.train(data, key, by_ridge, threads)
+        tested = self.train(data, key, by_ridge, threads)
         rows = [
             {"repeat": repeat, "fold": fold, **row}
             for scores in tested.scores
@@ -181,7 +180,7 @@ class Sweep(Experiment):
             assert data.test is not None
             names = [name for name in ("posteriors", "tempered") if name in kept]
             kept = {name: kept[name] for name in names} | {"labels": data.test.labels}
-        return Result(rows, repeat if fold is None else fold, kept, is_redone)
+        return Result(rows, repeat if fold is None else fold, kept)
 
 
 def independent_key(repeat: int, n_hidden: int, n_inputs: int) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ cancels out. Every pair has networks of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,6 @@ class Timing(Experiment):
     """
 
     name = "timing"
-    row_key = ("pair", "n_hidden", "method")
 
     fanout: Any = option("1-10,12,15,20", numbers("1-20"), FANOUT_HELP)
     pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each size.")
@@ -52,6 +51,9 @@ class Timing(Experiment):
             for pair in range(self.pairs)
             for method in methods[pair % 2]
         ]
+
+    def key_of(self, row: Mapping[Any, Any]) -> Key:
+        return row["pair"], row["n_hidden"], row["method"]
 
     def find_jobs(self, missing: Collection[Key], folder: Path) -> list[tuple[int, int]]:
         """Networks by their number and size, small sizes first."""
@@ -77,7 +79,7 @@ class Timing(Experiment):
 
         timed = time_pair(draw_layer, train, test, priors, self.ridge, n_pairs)
         start = time.process_time()
-        both, _ = self.train(data, key, {self.ridge: (size,)}, threads=1)
+        both = self.train(data, key, {self.ridge: (size,)}, threads=1)
         cpu_seconds = time.process_time() - start
         timed.append(
             {"position": -1, "method": "both", "cpu_seconds": cpu_seconds, "seconds": both.seconds}
