@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from inspect import cleandoc
 from pathlib import Path
@@ -19,13 +19,10 @@ from typing import Any
 from elmlda.errors import ElmldaValueError, printable
 
 ACTIVATIONS = ("tanh", "logistic", "relu", "softsign", "sine")
-PRECISIONS = ("mixed", "double")
 INPUT_WEIGHTS = ("uniform", "constrained", "receptive-field", "receptive-field-constrained")
-DESIGNS = ("nested", "independent")
 OUTPUTS = ("lda", "pi")
 LEAVE_ONE_OUT = "loo"
 """Instead of a number: chosen by leaving out one training sample at a time."""
-MISSING = ("drop", "mean")
 LARGEST_COUNT, LARGEST_SIZE = 10_000_000, 1_000_000
 """The largest count, and the most hidden units: their Gram matrix has 8 TB."""
 LARGEST_NUMBER = 1e300
@@ -52,13 +49,9 @@ class Constraint:
     """The value's name in the command line's help; empty for a flag, which has no value."""
     is_repeated: bool = False
     """Whether the command line's option may be given several times."""
-    is_optional: bool = False
-    """Whether None stands for an option that is not given."""
 
     def read(self, value: Any) -> Any:
         """The value as it is kept; ValueError, TypeError or OverflowError for any other."""
-        if value is None and self.is_optional:
-            return None
         found = self.convert(value)
         if not self.allows(found):
             raise ValueError
@@ -80,9 +73,12 @@ class _ReasonError(ValueError):
 
 
 def option(default: Any, constraint: Constraint, help: str) -> Any:
-    """A field that is an option; it may be None if that is the default."""
-    constraint = replace(constraint, is_optional=default is None)
-    return field(default=default, metadata={"constraint": constraint, "help": help})
+    """A field that is an option; it may be None if that is the default.
+
+    The default is written as the command line would have it.
+    """
+    kept = None if default is None else constraint.read(default)
+    return field(default=kept, metadata={"constraint": constraint, "help": help, "default": default})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,18 +96,19 @@ class Options:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            constraint: Constraint = each.metadata["constraint"]
-            object.__setattr__(self, each.name, constraint.check(each.name, getattr(self, each.name)))
+            value = getattr(self, each.name)
+            if value is not None or each.default is not None:
+                kept = each.metadata["constraint"].check(each.name, value)
+                object.__setattr__(self, each.name, kept)
 
     def changed(self) -> dict[str, Any]:
         """The options that are not the default."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        defaults = {each.name: each.metadata["constraint"].read(each.default) for each in fields(self)}
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
         # Arrays and tables, whose comparison is one of their elements, are of no default's type.
         return {
             name: value
-            for name, value in values.items()
-            if type(value) is not type(defaults[name]) or value != defaults[name]
+            for name, (value, default) in values.items()
+            if type(value) is not type(default) or value != default
         }
 
     def words(self) -> list[str]:
@@ -130,9 +127,19 @@ class Options:
 
 def _document(name: str, each: Field[Any]) -> str:
     """A parameter as numpydoc has it; options of the command line become arguments."""
-    words = re.sub(r"--([a-z-]+)", lambda match: match[1].replace("-", "_"), each.metadata["help"])
-    default = "" if each.default is None else f", default {each.default!r}"
-    return f"{name} : {each.metadata['constraint'].expected}{default}\n    {words}"
+    about = each.metadata
+    words = re.sub(r"--([a-z-]+)", lambda match: match[1].replace("-", "_"), about["help"])
+    default = "" if about["default"] is None else f", default {about['default']!r}"
+    return f"{name} : {about['constraint'].expected}{default}\n    {words}"
+
+
+def spell(value: Any) -> str:
+    """A value as the command line takes it; of an absolute path only the name, without its folders."""
+    if isinstance(value, tuple):
+        return ",".join(map(spell, value))
+    if isinstance(value, str | Path):
+        return Path(value).name if Path(value).is_absolute() else str(value)
+    return str(value) if isinstance(value, int | float) else type(value).__name__
 
 
 # Constraints
@@ -146,9 +153,8 @@ def whole(low: int = 1, high: int = LARGEST_COUNT) -> Constraint:
 
 def number(*, above: bool = False) -> Constraint:
     """A finite number from 0 on, or above it."""
-    if above:
-        return Constraint("a number above 0", _as_number, lambda found: found > 0, "NUMBER")
-    return Constraint("a number of 0 or more", _as_number, lambda found: found >= 0, "NUMBER")
+    words = "a number above 0" if above else "a number of 0 or more"
+    return Constraint(words, _as_number, lambda found: found > 0 or not (found or above), "NUMBER")
 
 
 def flag() -> Constraint:
@@ -158,7 +164,7 @@ def flag() -> Constraint:
 
 def text() -> Constraint:
     """Any text that is not empty, or a path."""
-    return Constraint("text that is not empty", _as_text, lambda found: found.strip())
+    return Constraint("text that is not empty", _as_text)
 
 
 def one_of(*names: str) -> Constraint:
@@ -169,13 +175,13 @@ def one_of(*names: str) -> Constraint:
 
 def names() -> Constraint:
     """One or more names or paths."""
-    convert = partial(_as_several, text())
-    return Constraint("one or more names, with commas", convert, metavar="NAMES", is_repeated=True)
+    convert = partial(_as_several, _as_text)
+    return Constraint("one or more names, with commas", convert, bool, "NAMES", is_repeated=True)
 
 
 def numbers(example: str) -> Constraint:
     """Whole numbers: one, several, or text such as 1-10,12."""
-    return Constraint(f"whole numbers from 1 on, such as {example}", read_ranges, metavar="NUMBERS")
+    return Constraint(f"whole numbers from 1 on, such as {example}", read_ranges, bool, "NUMBERS")
 
 
 def column() -> Constraint:
@@ -200,7 +206,7 @@ def source() -> Constraint:
         is_pair = isinstance(value, list | tuple) and len(value) == 2
         if is_pair and not any(isinstance(part, str | Path | int) for part in value):
             return tuple(value)
-        return value if hasattr(value, "columns") else text().read(value)
+        return value if hasattr(value, "columns") else _as_text(value)
 
     words = "the name of a data set, a file, a DataFrame or (X, y)"
     return Constraint(words, convert, metavar="NAME|PATH")
@@ -214,8 +220,8 @@ def or_loo(one: Constraint, *, several: bool = False) -> Constraint:
         return LEAVE_ONE_OUT if is_rule else one.read(value)
 
     def convert(value: Any) -> Any:
-        found = _as_several(Constraint("", convert_one), value)
-        return found if len(found) > 1 else found[0]
+        first, *others = found = _as_several(convert_one, value)
+        return found if others else first
 
     words = f"{one.expected}, or {LEAVE_ONE_OUT}" + (", or several with commas" if several else "")
     metavar = f"NUMBER|{LEAVE_ONE_OUT}"
@@ -260,21 +266,18 @@ def _as_flag(value: Any) -> bool:
 
 
 def _as_text(value: Any) -> str:
-    if not isinstance(value, str | Path) or "\0" in str(value):
+    if not isinstance(value, str | Path) or not str(value).strip() or "\0" in str(value):
         raise TypeError
     return str(value)
 
 
 def _as_column(value: Any) -> str:
-    return str(text().read(value)) if isinstance(value, str) else str(_as_whole(value))
+    return _as_text(value) if isinstance(value, str) else str(_as_whole(value))
 
 
-def _as_several(one: Constraint, value: Any) -> tuple[Any, ...]:
-    """One or more values, with commas or as a sequence; none is kept twice."""
-    found = tuple(dict.fromkeys(map(one.read, _split(value))))
-    if not found:
-        raise ValueError
-    return found
+def _as_several(convert: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
+    """Values with commas or as a sequence; none is kept twice."""
+    return tuple(dict.fromkeys(map(convert, _split(value))))
 
 
 def _split(value: Any) -> list[Any]:
@@ -293,15 +296,4 @@ def read_ranges(value: Any) -> tuple[int, ...]:
         first, dash, last = part.partition("-") if isinstance(part, str) else (part, "", "")
         low = size.read(first)
         found.update(range(low, whole(low, LARGEST_SIZE).read(last if dash else low) + 1))
-    if not found:
-        raise ValueError
     return tuple(sorted(found))
-
-
-def spell(value: Any) -> str:
-    """A value as the command line takes it; of an absolute path only the name, without its folders."""
-    if isinstance(value, tuple):
-        return ",".join(map(spell, value))
-    if isinstance(value, str | Path):
-        return Path(value).name if Path(value).is_absolute() else str(value)
-    return str(value) if isinstance(value, int | float) else type(value).__name__

@@ -9,9 +9,7 @@ from typing import Any, Self
 from elmlda.options import (
     ACTIVATIONS,
     INPUT_WEIGHTS,
-    MISSING,
     OUTPUTS,
-    PRECISIONS,
     Options,
     column,
     columns,
@@ -50,7 +48,7 @@ class NetworkSettings(Options):
     )
     precision: str = option(
         "mixed",
-        one_of(*PRECISIONS),
+        one_of("mixed", "double"),
         "mixed: float32 up to the Gram matrix, float64 from there. double: float64 throughout.",
     )
     input_weights: str = option(
@@ -103,7 +101,7 @@ class DataOptions(Options):
     drop: tuple[str, ...] = option((), columns(), "A column to leave out; may be given several times.")
     missing: str | None = option(
         None,
-        one_of(*MISSING),
+        one_of("drop", "mean"),
         "Drop samples with missing values, or take means.",
     )
     seed: int = option(0, whole(0, 2**63), "Root seed of all random numbers.")

@@ -6,7 +6,7 @@ A config file's values go before these defaults, and the command line's before b
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import fields
 from pathlib import Path
@@ -61,14 +61,14 @@ def options_of(kind: type[Options], names: str, hidden: bool = False) -> Decorat
 
     def decorate(command: Function) -> Function:
         for name in reversed(names.split()):
-            command = _make_option(name, known[name].default, known[name].metadata, hidden)(command)
+            command = _make_option(name, known[name].metadata, hidden)(command)
         return command
 
     return decorate
 
 
-def _make_option(name: str, default: Any, about: Any, hidden: bool) -> Decorator:
-    constraint: Constraint = about["constraint"]
+def _make_option(name: str, about: Mapping[str, Any], hidden: bool) -> Decorator:
+    constraint, default = about["constraint"], about["default"]
     settings: dict[str, Any] = {"cls": FieldOption, "constraint": constraint, "hidden": hidden}
     word, help = name.replace("_", "-"), about["help"]
     if not constraint.metavar:

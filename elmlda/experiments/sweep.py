@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from elmlda.errors import ElmldaError
 from elmlda.experiments.experiment import Experiment, Key, Result
 from elmlda.experiments.training import most_units
-from elmlda.options import DESIGNS, OptionError, flag, number, one_of, option, or_loo, whole
+from elmlda.options import OptionError, flag, number, one_of, option, or_loo, whole
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset
@@ -58,7 +58,7 @@ class Sweep(Experiment):
     )
     design: str = option(
         "nested",
-        one_of(*DESIGNS),
+        one_of("nested", "independent"),
         "nested: fan-out f is the first part of one large network, which is fast. independent: new "
         "weights for each fan-out, as in the paper.",
     )
