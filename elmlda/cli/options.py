@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Collection, Mapping
-from copy import copy
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -31,52 +30,57 @@ PACKAGE = Path(__file__).parents[1]
 FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.parent / "configs"
 """Where elmlda's own config files are: in an installed package, or in a clone."""
 NOT_IN_FILES = {"config", "help_all", "dry_run"}
+ALL = "elmlda.all"
+"""Whether the help explains rarely needed options, in click's notes on a context."""
 
 
 class FieldOption(click.Option):
     """An option that is a field of a dataclass, whose constraint checks it."""
 
-    def __init__(self, *names: Any, constraint: Constraint, **settings: Any) -> None:
+    def __init__(self, *names: Any, constraint: Constraint, is_rare: bool, **settings: Any) -> None:
         super().__init__(*names, **settings)
-        self.constraint = constraint
+        self.constraint, self.is_rare = constraint, is_rare
 
 
 class Command(click.Command):
-    """A command whose help has rarely needed options, which are hidden ones, by their names only."""
+    """A command whose help has rarely needed options by their names only, unless all is asked for."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [param.get_help_record(ctx) for param in self.get_params(ctx)]
+        params = self.get_params(ctx)
+        rare = [] if ctx.meta.get(ALL) else [each for each in params if getattr(each, "is_rare", False)]
+        rows = [each.get_help_record(ctx) for each in params if each not in rare]
         with formatter.section("Options"):
             formatter.write_dl([row for row in rows if row], col_max=24)
-        rare = [max(param.opts, key=len) for param in self.params if getattr(param, "hidden", False)]
         if rare:
+            names = ", ".join(each.opts[0] for each in rare)
             with formatter.section("Rarely needed (--help-all explains them)"):
-                lines = textwrap.wrap(", ".join(rare), formatter.width - 2, break_on_hyphens=False)
+                lines = textwrap.wrap(names, formatter.width - 2, break_on_hyphens=False)
                 formatter.write("".join(f"  {line}\n" for line in lines))
 
 
-def options_of(kind: type[Options], names: str, hidden: bool = False) -> Decorator:
+def options_of(kind: type[Options], names: str, is_rare: bool = False) -> Decorator:
     """Options for these fields of a dataclass, in this order."""
     known = {each.name: each for each in fields(kind)}
 
     def decorate(command: Function) -> Function:
         for name in reversed(names.split()):
-            command = _make_option(name, known[name].metadata, hidden)(command)
+            command = _make_option(name, known[name].metadata, is_rare)(command)
         return command
 
     return decorate
 
 
-def _make_option(name: str, about: Mapping[str, Any], hidden: bool) -> Decorator:
+def _make_option(name: str, about: Mapping[str, Any], is_rare: bool) -> Decorator:
     constraint, default = about["constraint"], about["default"]
-    settings: dict[str, Any] = {"cls": FieldOption, "constraint": constraint, "hidden": hidden}
+    settings: dict[str, Any] = {"cls": FieldOption, "constraint": constraint, "is_rare": is_rare}
     word, help = name.replace("_", "-"), about["help"]
     if not constraint.metavar:
         return click.option(f"--{word}/--no-{word}", name, default=default, help=help, **settings)
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
     if shown not in (None, ""):
         help += f"  [default: {shown:g}]" if isinstance(shown, float) else f"  [default: {shown}]"
-    settings |= {"metavar": constraint.metavar, "multiple": constraint.is_repeated, "type": str}
+    settings |= {"metavar": constraint.metavar, "multiple": constraint.is_repeated}
+    settings["type"] = click.UNPROCESSED  # a config file's list stays one
     return click.option(f"--{word}", name, help=help, **settings)
 
 
@@ -85,18 +89,15 @@ def rare_options(kind: type[Options], names: str = "") -> Decorator:
 
     def show_all(ctx: click.Context, _param: click.Parameter, is_given: bool) -> None:
         if is_given:
-            command = copy(ctx.command)
-            command.params = [copy(param) for param in command.params]
-            for param in command.params:
-                vars(param)["hidden"] = False
-            click.echo(command.get_help(ctx))
+            ctx.meta[ALL] = True
+            click.echo(ctx.get_help())
             ctx.exit()
 
     def decorate(command: Function) -> Function:
         flag = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": show_all}
         words = "Explain the rarely needed options too."
         return click.option("--help-all", help=words, **flag)(  # type: ignore[arg-type]
-            options_of(kind, f"{names} {NETWORK}", hidden=True)(command)
+            options_of(kind, f"{names} {NETWORK}", is_rare=True)(command)
         )
 
     return decorate
@@ -163,17 +164,12 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path, param: Any, value: Any) -> Any:
-    """The value as the command line would have it, or an error that names the file."""
+    """The value as it is kept, or an error that names the file."""
     constraint = getattr(param, "constraint", None) or (flag() if param.is_flag else text())
     try:
-        constraint.check(param.name, value)
+        return constraint.check(param.name, value)
     except OptionError as error:
         raise ElmldaError(f"{path}: {error}") from error
-    if param.multiple:
-        return list(map(str, value)) if isinstance(value, list) else [str(value)]
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return value if isinstance(value, bool) else str(value)
 
 
 def _refuse_unknown(path: Path, where: str, found: Collection[str], known: Collection[str]) -> None:
