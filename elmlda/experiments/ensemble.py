@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from elmlda.datasets import Dataset
     from elmlda.runs.folder import Run
 
-QUALITIES = ("errors", "log_loss", "brier", "calibration_error")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Ensemble(Experiment):
@@ -138,30 +136,24 @@ class Ensemble(Experiment):
 
         assert self.data.test is not None
         labels = self.data.test.labels
-        names = ("posteriors", "tempered") if self.is_tempered else ("posteriors",)
-        kept = {name: read_kept(folder, name, self._members(repeat)) for name in names}
-        sums = {name: np.zeros((len(labels), self.data.n_classes)) for name in names}
+        prefixes = {"posteriors": ""} | ({"tempered": "tempered_"} if self.is_tempered else {})
+        kept = {name: read_kept(folder, name, self._members(repeat)) for name in prefixes}
+        sums = {name: np.zeros((len(labels), self.data.n_classes)) for name in prefixes}
         truth = read_kept(folder, "truth", self._members(repeat))
         log_sums = np.full(len(labels), -np.inf)
         for size, number in enumerate(self._members(repeat), start=1):
-            found: dict[str, dict[str, Any]] = {"tempered": dict.fromkeys(QUALITIES)}
-            for name in names:
+            row: dict[str, Any] = {"repeat": repeat, "size": size, "n_test": len(labels)}
+            for name, prefix in prefixes.items():
                 sums[name] += kept[name][number]
                 mean = sums[name] / size
-                errors = int(count_errors(mean, labels))
-                found[name] = {"errors": errors, **measure_posteriors(mean, labels)}
+                row[f"{prefix}errors"] = int(count_errors(mean, labels))
+                qualities = measure_posteriors(mean, labels)
+                row |= {f"{prefix}{quality}": value for quality, value in qualities.items()}
             # Float16 has small posteriors as zero. Without `truth` the log-loss is not known.
             log_sums = np.logaddexp(log_sums, truth.get(number, np.nan))
             losses = np.minimum(np.log(size) - log_sums, -np.log(SMALLEST))
-            found["posteriors"]["log_loss"] = float(losses.mean())
-            yield {
-                "repeat": repeat,
-                "size": size,
-                "errors": found["posteriors"].pop("errors"),
-                "n_test": len(labels),
-                **found["posteriors"],
-                **{f"tempered_{name}": value for name, value in found["tempered"].items()},
-            }
+            row["log_loss"] = float(losses.mean())
+            yield row
 
 
 def _find_repeats(missing: Collection[Key]) -> list[int]:

@@ -186,7 +186,7 @@ class Experiment(Training, ABC):
 
     def append(self, run: Run, rows: list[dict[str, Any]], missing: Collection[Key]) -> None:
         """Record those of the rows that are missing, in one write."""
-        if new := [{**row, "machine": run.machine} for row in rows if self.key_of(row) in missing]:
+        if new := [row for row in rows if self.key_of(row) in missing]:
             run.append(self.table, new)
 
     def train(

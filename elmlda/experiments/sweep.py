@@ -207,29 +207,25 @@ def make_rows(data: Dataset, scores: TestScores, tested: TestedNetwork) -> list[
     pi, pi_constant, lda = (count_errors(getattr(scores, name), labels) for name in METHODS)
     rows = []
     for i, (size, tau) in enumerate(zip(scores.sizes, scores.temperatures, strict=True)):
-        quality: dict[str, Any] = dict.fromkeys(("log_loss", "brier", "calibration_error"))
-        tempered, is_tempered = quality, i < n_solved and is_temperature(tau)
+        row = {
+            "n_hidden": size,
+            "fanout": size / data.n_inputs,
+            "rule": scores.rule,
+            "ridge": scores.ridge,
+            "pi_errors": int(pi[i]),
+            "pi_constant_errors": int(pi_constant[i]),
+            "n_test": len(labels),
+            "seconds": tested.seconds,
+            "precision": tested.precision,
+        }
         if i < n_solved:
-            quality = measure_posteriors(posteriors(scores.lda[:, i]), labels)
-        if is_tempered:
+            row["lda_errors"] = int(lda[i])
+            row |= measure_posteriors(posteriors(scores.lda[:, i]), labels)
+        if i < n_solved and is_temperature(tau):
             tempered = measure_posteriors(posteriors(tau * scores.lda[:, i]), labels)
-        rows.append(
-            {
-                "n_hidden": size,
-                "fanout": size / data.n_inputs,
-                "rule": scores.rule,
-                "ridge": scores.ridge,
-                "pi_errors": int(pi[i]),
-                "pi_constant_errors": int(pi_constant[i]),
-                "lda_errors": int(lda[i]) if i < n_solved else None,
-                "n_test": len(labels),
-                **quality,
-                "temperature": float(tau) if is_tempered else None,
-                **{f"tempered_{name}": value for name, value in tempered.items()},
-                "seconds": tested.seconds,
-                "precision": tested.precision,
-            }
-        )
+            row["temperature"] = float(tau)
+            row |= {f"tempered_{name}": value for name, value in tempered.items()}
+        rows.append(row)
     return rows
 
 

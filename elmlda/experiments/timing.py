@@ -84,20 +84,8 @@ class Timing(Experiment):
         timed.append(
             {"position": -1, "method": "both", "cpu_seconds": cpu_seconds, "seconds": both.seconds}
         )
+        network = {"fanout": size / data.n_inputs, "n_hidden": size, "precision": recipe.precision}
+        pairs = [2 * number + max(0, each["position"]) // 2 for each in timed]
         return Result(
-            [
-                {
-                    "pair": 2 * number + max(0, each["position"]) // 2,
-                    "position": each["position"],
-                    "fanout": size / data.n_inputs,
-                    "n_hidden": size,
-                    "method": each["method"],
-                    "cpu_seconds": each["cpu_seconds"],
-                    "seconds": each["seconds"],
-                    "test_seconds": each.get("test_seconds"),
-                    "hidden_seconds": each.get("hidden_seconds"),
-                    "precision": recipe.precision,
-                }
-                for each in timed
-            ]
+            [{"pair": pair, **network, **each} for pair, each in zip(pairs, timed, strict=True)]
         )

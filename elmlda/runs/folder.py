@@ -64,11 +64,21 @@ class Run:
         return read_rows(self.folder / table)
 
     def append(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows in one write; when this returns, they are on disk. If it fails, nothing changed."""
+        """Add rows in one write; when this returns, they are on disk. If it fails, nothing changed.
+
+        Columns that a row lacks are empty; what the table has no column for is left out.
+        """
         path = self.folder / table
         with explain_refusal(path), path.open("ab", 0) as file:
-            size = file.tell()
-            content = _as_csv(rows, with_header=size == 0)
+            size, out = file.tell(), io.StringIO()
+            columns = TABLES[path.stem].split()
+            writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
+            if size == 0:
+                writer.writeheader()
+            for row in rows:
+                cells = {**row, "machine": self.machine}
+                writer.writerow({name: _as_cell(value) for name, value in cells.items()})
+            content = out.getvalue().encode()
             try:
                 if file.write(content) < len(content):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -136,17 +146,8 @@ def _whole_lines(content: bytes) -> int:
     return content.rfind(b"\n") + 1
 
 
-def _as_csv(rows: Sequence[Mapping[str, Any]], *, with_header: bool) -> bytes:
-    """Rows with the columns of the first; fractions with six digits, None and NaN empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    if with_header and rows:
-        writer.writerow(rows[0])
-    writer.writerows(map(_as_cell, row.values()) for row in rows)
-    return out.getvalue().encode()
-
-
 def _as_cell(value: Any) -> Any:
+    """Fractions with six digits, NaN empty."""
     if not isinstance(value, float):
         return value
     if value.is_integer() and abs(value) < LARGEST_EXACT:
@@ -205,10 +206,10 @@ def require_same_run(folder: Path, identity: Identity) -> None:
         raise ElmldaError(fact, RESTORE, out=None)
     if manifest is None or not has_results(folder):
         return  # a run that failed at once may start again with other settings
-    own = _as_json(identity.own)
+    run, own = json.loads(json.dumps((identity.run, identity.own)))  # as manifests have them
+    was, now = {**manifest["run"], **own}, {**run, **own}
     if table.exists():  # an experiment that has no row yet may start again with other settings
-        own = manifest["experiments"].get(identity.experiment, own)
-    was, now = {**manifest["run"], **own}, _as_json({**identity.run, **identity.own})
+        was = {**manifest["run"], **manifest["experiments"].get(identity.experiment, own)}
     differing = [key for key in {**was, **now} if was.get(key) != now.get(key)]
     if "sha256" in differing:
         fact, advice = f"{folder} was made with other data.", "Use the same data to continue it"
@@ -231,29 +232,17 @@ def _show(settings: Mapping[str, Any], key: str) -> str:
 
 def write_manifest(folder: Path, identity: Identity, command: str, machine: Mapping[str, Any]) -> int:
     """Add the experiment, the command and the machine to the manifest; the machine's number."""
-    found = read_manifest(folder)
-    empty: dict[str, Any] = {"experiments": {}, "commands": [], "machines": []}
-    old = found if found and has_results(folder) else empty
-    machines = _with(old["machines"], _as_json(machine))
-    number = machines.index(_as_json(machine))
+    manifest = read_manifest(folder)
+    if manifest is None or not has_results(folder):
+        manifest = {"schema": SCHEMA, "run": {}, "experiments": {}, "commands": [], "machines": []}
+    manifest["run"] = identity.run
+    manifest["experiments"][identity.experiment] = identity.own
+    if machine not in manifest["machines"]:
+        manifest["machines"].append(machine)
+    number: int = manifest["machines"].index(machine)
     entry = {"command": command, "version": __version__, "machine": number}
-    manifest = {
-        "schema": SCHEMA,
-        "run": _as_json(identity.run),
-        "experiments": {**old["experiments"], identity.experiment: _as_json(identity.own)},
-        "commands": _with(old["commands"], entry),
-        "machines": machines,
-    }
-    if manifest != found:
-        text = json.dumps(manifest, indent=2, ensure_ascii=False)
-        write_atomically(folder / MANIFEST, f"{text}\n".encode())
+    if entry not in manifest["commands"]:
+        manifest["commands"].append(entry)
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    write_atomically(folder / MANIFEST, f"{text}\n".encode())
     return number
-
-
-def _with(known: list[Any], value: Any) -> list[Any]:
-    return known if value in known else [*known, value]
-
-
-def _as_json(value: Any) -> Any:
-    """As it will be when it is read back."""
-    return json.loads(json.dumps(value))

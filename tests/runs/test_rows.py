@@ -52,8 +52,8 @@ def test_what_was_appended_is_read(folder):
 )
 def test_cells_are_short_and_exact_enough(tmp_path, value, text):
     with opened(tmp_path) as run:
-        run.append("sweep.csv", [{"a": value, "b": 1}])
-    assert (tmp_path / "sweep.csv").read_text() == f"a,b\n{text},1\n"
+        run.append("draws.csv", [{"errors": value, "size": 1, "no column": 2}])
+    assert (tmp_path / "draws.csv").read_text() == f"size,left_out,draws,errors\n1,,,{text}\n"
 
 
 @HAS_PROC
