@@ -97,7 +97,7 @@ class Options:
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            if value is not None or each.default is not None:
+            if value is not each.default:  # which is read already
                 kept = each.metadata["constraint"].check(each.name, value)
                 object.__setattr__(self, each.name, kept)
 
