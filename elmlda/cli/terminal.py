@@ -115,16 +115,14 @@ def _show_sweep(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _show_ensembles(run: Run) -> Iterator[dict[str, Any]]:
-    from elmlda import paper
-    from elmlda.reports.stats import NAN, estimate_mean
-    from elmlda.reports.tables import is_papers_ensemble
+    from elmlda.reports.tables import ensemble_table
 
-    printed: dict[Any, float] = paper.ENSEMBLE_ERROR_PERCENT if is_papers_ensemble(run) else {}
-    for size, rows in run.ensemble.groupby("size"):
-        mean = estimate_mean((100 * rows["errors"] / rows["n_test"]).to_numpy(float))
-        line = {"networks": size, "ensembles": len(rows)}
-        line |= {"errors, %": _rate(mean.value, mean.half()), "paper": _rate(printed.get(size, NAN))}
-        yield line | {"log-loss": f"{rows['log_loss'].mean():.4f}"}
+    losses = run.ensemble.groupby("size")["log_loss"].mean()
+    for row in ensemble_table(replace(run, draws=run.draws.head(0))).to_dict("records"):
+        line = {"networks": row["size"], "ensembles": row["ensembles"]}
+        line["errors, %"] = _rate(row["ensembles_percent"], row["ensembles_interval"])
+        line["paper"] = _rate(row["paper_error_percent"])
+        yield line | {"log-loss": f"{losses[row['size']]:.4f}"}
 
 
 def _show_times(run: Run) -> Iterator[dict[str, Any]]:

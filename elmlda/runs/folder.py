@@ -47,8 +47,6 @@ WORDS = {"rule", "method", "precision"}
 """Columns whose values are no numbers."""
 RESTORE = "Restore it, or use another {out} for a new run."
 LOCK = ".lock"
-LARGEST_EXACT = 2**53
-"""Whole numbers up to this are exact as floats."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +148,6 @@ def _as_cell(value: Any) -> Any:
     """Fractions with six digits, NaN empty."""
     if not isinstance(value, float):
         return value
-    if value.is_integer() and abs(value) < LARGEST_EXACT:
-        return int(value)
     return "" if value != value else f"{value:.6g}"
 
 

@@ -44,7 +44,7 @@ def test_what_was_appended_is_read(folder):
         (np.float64(2), "2"),
         (1e-9, "1e-09"),
         (10_000_000, "10000000"),
-        (1e7, "10000000"),
+        (1e7, "1e+07"),
         (1e300, "1e+300"),
         (float("nan"), ""),
         (None, ""),
