@@ -82,8 +82,7 @@ def compare(**given: Any) -> None:
     experiment = build(Compare, given)
     build(Machine, given)  # wrong options are told before data are loaded
     _say_loading(experiment.dataset, given)
-    for part in experiment.sweeps():
-        where = experiment.find_folder(given["out"], part)
+    for where, part in experiment.sweeps(given["out"]):
         conduct(part, given | {"out": where}, is_part=True)
     _say_next(given["out"] or FOLDER, given)
 

@@ -41,8 +41,8 @@ class Compare(Training):
         (0.0, "loo"), or_loo(number(), several=True), "Ridges, or loo, which chooses one; with commas."
     )
 
-    def sweeps(self) -> list[Sweep]:
-        """A sweep for each data set, once all of them are known to be possible."""
+    def sweeps(self, folder: str | Path | None) -> list[tuple[Path, Sweep]]:
+        """The folder and the sweep of each data set, once all of them are known to be possible."""
         from elmlda.networks.classify import is_table
 
         shared = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -53,25 +53,19 @@ class Compare(Training):
             # Beside a table the columns are the table's; without one, loading refuses them.
             columns = {"label": None, "drop": ()} if tables and name not in tables else {}
             sweep = Sweep(**shared | columns | {"dataset": name, "keep": False, "folds": None})
-            has_test = sweep.loaded.test is not None
-            found.append(sweep if has_test else replace(sweep, folds=self.folds))
-            found[-1].check()
+            if sweep.loaded.test is None:
+                sweep = replace(sweep, folds=self.folds)
+            sweep.check()
+            found.append((Path(folder or FOLDER).expanduser() / sweep.loaded.name, sweep))
         return found
-
-    def find_folder(self, folder: str | Path | None, sweep: Sweep) -> Path:
-        """The folder of one data set's run."""
-        return (Path(folder).expanduser() if folder else FOLDER) / sweep.loaded.name
 
     def run(self, folder: str | Path | None = None, **machine: Any) -> pd.DataFrame:
         """Compute what is missing, and return all rows; parameters are those of `Sweep.run`."""
         import pandas as pd
 
-        found = {
-            sweep.loaded.name: sweep.run(self.find_folder(folder, sweep), **machine)
-            for sweep in self.sweeps()
-        }
+        found = {where.name: sweep.run(where, **machine) for where, sweep in self.sweeps(folder)}
         return pd.concat(found, names=["dataset"]).reset_index(level=0).reset_index(drop=True)
 
     def dry_run(self, folder: str | Path | None = None, **machine: Any) -> list[DryRun]:
         """What `run` would do and take, for each data set."""
-        return [sweep.dry_run(self.find_folder(folder, sweep), **machine) for sweep in self.sweeps()]
+        return [sweep.dry_run(where, **machine) for where, sweep in self.sweeps(folder)]

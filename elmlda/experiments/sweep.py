@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from elmlda.errors import ElmldaError
 from elmlda.experiments.experiment import Experiment, Key, Result
 from elmlda.experiments.training import most_units
 from elmlda.options import OptionError, flag, number, one_of, option, or_loo, whole
@@ -111,13 +110,6 @@ class Sweep(Experiment):
         assert self.folds
         seed = np.random.SeedSequence(self.seed, spawn_key=(repeat, 0))
         return next(islice(loaded.folds(self.folds, np.random.default_rng(seed)), fold, None))
-
-    def check(self) -> None:
-        if self.folds and self.loaded.test is not None:
-            raise ElmldaError(
-                f"{self.loaded.name} has a test part of its own.", "Leave out {folds}.", folds=None
-            )
-        super().check()
 
     # Rows and the networks that give them
 
