@@ -153,63 +153,15 @@ def whole(low: int = 1, high: int = LARGEST_COUNT) -> Constraint:
 
 def number(*, above: bool = False) -> Constraint:
     """A finite number from 0 on, or above it."""
-    words = "a number above 0" if above else "a number of 0 or more"
-    return Constraint(words, _as_number, lambda found: found > 0 or not (found or above), "NUMBER")
-
-
-def flag() -> Constraint:
-    """True or false."""
-    return Constraint("True or False", _as_flag, metavar="")
-
-
-def text() -> Constraint:
-    """Any text that is not empty, or a path."""
-    return Constraint("text that is not empty", _as_text)
+    if above:
+        return Constraint("a number above 0", _as_number, lambda found: found > 0, "NUMBER")
+    return Constraint("a number of 0 or more", _as_number, lambda found: found >= 0, "NUMBER")
 
 
 def one_of(*names: str) -> Constraint:
     """One of some names."""
     words = f"one of {', '.join(names)}"
     return Constraint(words, _as_text, names.__contains__, f"[{'|'.join(names)}]")
-
-
-def names() -> Constraint:
-    """One or more names or paths."""
-    convert = partial(_as_several, _as_text)
-    return Constraint("one or more names, with commas", convert, bool, "NAMES", is_repeated=True)
-
-
-def numbers(example: str) -> Constraint:
-    """Whole numbers: one, several, or text such as 1-10,12."""
-    return Constraint(f"whole numbers from 1 on, such as {example}", read_ranges, bool, "NUMBERS")
-
-
-def column() -> Constraint:
-    """The name or the number of a table's column."""
-    return Constraint("the name or number of a column", _as_column, metavar="COLUMN")
-
-
-def columns() -> Constraint:
-    """Several columns; one is a list of one. A name may have commas in it."""
-
-    def convert(value: Any) -> tuple[str, ...]:
-        is_several = isinstance(value, Iterable) and not isinstance(value, str)
-        return tuple(map(_as_column, value if is_several else [value]))
-
-    return Constraint("names or numbers of columns", convert, metavar="COLUMN", is_repeated=True)
-
-
-def source() -> Constraint:
-    """Data: a name, a path, a DataFrame or arrays (X, y)."""
-
-    def convert(value: Any) -> Any:
-        is_pair = isinstance(value, list | tuple) and len(value) == 2
-        if is_pair and not any(isinstance(part, str | Path | int) for part in value):
-            return tuple(value)
-        return value if hasattr(value, "columns") else _as_text(value)
-
-    words = "the name of a data set, a file, a DataFrame or (X, y)"
-    return Constraint(words, convert, metavar="NAME|PATH")
 
 
 def or_loo(one: Constraint, *, several: bool = False) -> Constraint:
@@ -226,23 +178,6 @@ def or_loo(one: Constraint, *, several: bool = False) -> Constraint:
     words = f"{one.expected}, or {LEAVE_ONE_OUT}" + (", or several with commas" if several else "")
     metavar = f"NUMBER|{LEAVE_ONE_OUT}"
     return Constraint(words, convert, lambda found: several or not isinstance(found, tuple), metavar)
-
-
-def priors() -> Constraint:
-    """uniform, frequencies, or a number for each class, kept as a tuple."""
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, str) and value in ("uniform", "frequencies"):
-            return value
-        found = tuple(map(_as_number, _split(value)))
-        if not found or not all(each > 0 for each in found):
-            raise _ReasonError("each must be above zero")
-        if not abs(sum(found) - 1) <= PRIORS_TOLERANCE:
-            raise _ReasonError(f"their sum is {sum(found):g}, expected 1")
-        return tuple(each / sum(found) for each in found)
-
-    words = "uniform, frequencies, or a number for each class such as 0.2,0.3,0.5"
-    return Constraint(words, convert, metavar="PRIORS")
 
 
 def _as_whole(value: Any) -> int:
@@ -266,6 +201,7 @@ def _as_flag(value: Any) -> bool:
 
 
 def _as_text(value: Any) -> str:
+    """Text that is not empty, or a path."""
     if not isinstance(value, str | Path) or not str(value).strip() or "\0" in str(value):
         raise TypeError
     return str(value)
@@ -273,6 +209,31 @@ def _as_text(value: Any) -> str:
 
 def _as_column(value: Any) -> str:
     return _as_text(value) if isinstance(value, str) else str(_as_whole(value))
+
+
+def _as_columns(value: Any) -> tuple[str, ...]:
+    """Several columns; one is a list of one. A name may have commas in it."""
+    is_several = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(map(_as_column, value if is_several else [value]))
+
+
+def _as_source(value: Any) -> Any:
+    """A name, a path, a DataFrame or arrays (X, y)."""
+    is_pair = isinstance(value, list | tuple) and len(value) == 2
+    if is_pair and not any(isinstance(part, str | Path | int) for part in value):
+        return tuple(value)
+    return value if hasattr(value, "columns") else _as_text(value)
+
+
+def _as_priors(value: Any) -> str | tuple[float, ...]:
+    if isinstance(value, str) and value in ("uniform", "frequencies"):
+        return value
+    found = tuple(map(_as_number, _split(value)))
+    if not found or not all(each > 0 for each in found):
+        raise _ReasonError("each must be above zero")
+    if not abs(sum(found) - 1) <= PRIORS_TOLERANCE:
+        raise _ReasonError(f"their sum is {sum(found):g}, expected 1")
+    return tuple(each / sum(found) for each in found)
 
 
 def _as_several(convert: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
@@ -297,3 +258,19 @@ def read_ranges(value: Any) -> tuple[int, ...]:
         low = size.read(first)
         found.update(range(low, whole(low, LARGEST_SIZE).read(last if dash else low) + 1))
     return tuple(sorted(found))
+
+
+FLAG = Constraint("True or False", _as_flag, metavar="")
+TEXT = Constraint("text that is not empty", _as_text)
+NAMES = Constraint(
+    "one or more names, with commas", partial(_as_several, _as_text), bool, "NAMES", is_repeated=True
+)
+NUMBERS = Constraint("whole numbers from 1 on, such as 1-10,12", read_ranges, bool, "NUMBERS")
+COLUMN = Constraint("the name or number of a column", _as_column, metavar="COLUMN")
+COLUMNS = Constraint("names or numbers of columns", _as_columns, metavar="COLUMN", is_repeated=True)
+SOURCE = Constraint(
+    "the name of a data set, a file, a DataFrame or (X, y)", _as_source, metavar="NAME|PATH"
+)
+PRIORS = Constraint(
+    "uniform, frequencies, or a number for each class such as 0.2,0.3,0.5", _as_priors, metavar="PRIORS"
+)

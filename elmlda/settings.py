@@ -8,18 +8,18 @@ from typing import Any, Self
 
 from elmlda.options import (
     ACTIVATIONS,
+    COLUMN,
+    COLUMNS,
+    FLAG,
     INPUT_WEIGHTS,
     OUTPUTS,
+    PRIORS,
+    SOURCE,
     Options,
-    column,
-    columns,
-    flag,
     number,
     one_of,
     option,
     or_loo,
-    priors,
-    source,
     whole,
 )
 
@@ -32,7 +32,7 @@ class NetworkSettings(Options):
     """Everything that defines a network but its seed, its data, its size and its ridge."""
 
     activation: str = option("tanh", one_of(*ACTIVATIONS), "Activation function g, Eq. (2).")
-    bias: bool = option(False, flag(), "Give each hidden unit a random bias.")
+    bias: bool = option(False, FLAG, "Give each hidden unit a random bias.")
     weight_range: float = option(
         PAPER_RANGE, number(above=True), "Uniform input weights are in ± this."
     )
@@ -43,7 +43,7 @@ class NetworkSettings(Options):
     )
     priors: Any = option(
         "uniform",
-        priors(),
+        PRIORS,
         "Class priors π, Eq. (15): uniform, frequencies, or a number for each class.",
     )
     precision: str = option(
@@ -90,15 +90,15 @@ class DataOptions(Options):
 
     dataset: Any = option(
         "mnist",
-        source(),
+        SOURCE,
         "Name (see elmlda data list), or your own .csv, .npz or folder of IDX files.",
     )
     label: str | None = option(
         None,
-        column(),
+        COLUMN,
         "The column with the class, by name or number.",
     )
-    drop: tuple[str, ...] = option((), columns(), "A column to leave out; may be given several times.")
+    drop: tuple[str, ...] = option((), COLUMNS, "A column to leave out; may be given several times.")
     missing: str | None = option(
         None,
         one_of("drop", "mean"),

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from elmlda.errors import ElmldaError
 from elmlda.experiments.pool import Machine
-from elmlda.options import Constraint, OptionError, Options, flag, text
+from elmlda.options import FLAG, TEXT, Constraint, OptionError, Options
 from elmlda.settings import NetworkSettings
 
 Function: TypeAlias = Callable[..., Any]
@@ -165,7 +165,7 @@ def _load(path: Path) -> dict[str, Any]:
 
 def _read(path: Path, param: Any, value: Any) -> Any:
     """The value as it is kept, or an error that names the file."""
-    constraint = getattr(param, "constraint", None) or (flag() if param.is_flag else text())
+    constraint = getattr(param, "constraint", None) or (FLAG if param.is_flag else TEXT)
     try:
         return constraint.check(param.name, value)
     except OptionError as error:

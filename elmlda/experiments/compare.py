@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from elmlda.experiments.experiment import DryRun
 from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.training import FANOUT_HELP, Training
-from elmlda.options import names, number, numbers, option, or_loo, whole
+from elmlda.options import NAMES, NUMBERS, number, option, or_loo, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +31,10 @@ class Compare(Training):
 
     dataset: Any = option(
         ("iris", "wine", "abalone", "satimage"),
-        names(),
+        NAMES,
         "Data sets or your own files, with commas.",
     )
-    fanout: Any = option("1-5,10,20", numbers("1-5,10,20"), FANOUT_HELP)
+    fanout: Any = option("1-5,10,20", NUMBERS, FANOUT_HELP)
     folds: int = option(10, whole(2, 10_000), "Folds, for sets without a test part.")
     repeats: int = option(10, whole(1, 10_000), "Cross-validations, or networks.")
     ridge: Any = option(

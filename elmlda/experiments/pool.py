@@ -11,7 +11,7 @@ from typing import Any
 
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, share_cores
-from elmlda.options import OptionError, Options, option, text, whole
+from elmlda.options import TEXT, OptionError, Options, option, whole
 
 MOST_PROCESSES = 1024
 CLUSTER_SECONDS = 60
@@ -30,7 +30,7 @@ class Machine(Options):
     )
     cluster: str | None = option(
         None,
-        text(),
+        TEXT,
         "Train there: address or file of a Dask scheduler.",
     )
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from elmlda.experiments.experiment import Experiment, Key, Result
 from elmlda.experiments.training import most_units
-from elmlda.options import OptionError, flag, number, one_of, option, or_loo, whole
+from elmlda.options import FLAG, OptionError, number, one_of, option, or_loo, whole
 
 if TYPE_CHECKING:
     from elmlda.datasets import Dataset
@@ -72,7 +72,7 @@ class Sweep(Experiment):
         "Folds of stratified cross-validation, for data without a test part.",
     )
     keep: bool = option(
-        True, flag(), "Keep test posteriors at the largest size and all wrong answers, for ensembles."
+        True, FLAG, "Keep test posteriors at the largest size and all wrong answers, for ensembles."
     )
 
     def __post_init__(self) -> None:

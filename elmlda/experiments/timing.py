@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from elmlda.experiments.experiment import Experiment, Key, Result
 from elmlda.experiments.sweep import independent_key
 from elmlda.experiments.training import FANOUT_HELP
-from elmlda.options import numbers, option, whole
+from elmlda.options import NUMBERS, option, whole
 
 if TYPE_CHECKING:
     from elmlda.core.hidden import HiddenLayer
@@ -33,7 +33,7 @@ class Timing(Experiment):
 
     name = "timing"
 
-    fanout: Any = option("1-10,12,15,20", numbers("1-20"), FANOUT_HELP)
+    fanout: Any = option("1-10,12,15,20", NUMBERS, FANOUT_HELP)
     pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each size.")
 
     @property

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from elmlda.errors import ElmldaError
 from elmlda.experiments.pool import Machine, compute_all
 from elmlda.options import (
+    FLAG,
     LEAVE_ONE_OUT,
+    NUMBERS,
     OUTPUTS,
+    PRIORS,
     OptionError,
-    flag,
     number,
-    numbers,
     one_of,
     option,
     or_loo,
-    priors,
     whole,
 )
 from elmlda.settings import (
@@ -44,8 +44,8 @@ FANOUT_HELP = "Hidden units for each input."
 class Training(NetworkSettings, DataOptions):
     """Networks to be trained: their data, their sizes and their ridges."""
 
-    fanout: Any = option("1-20", numbers("1-20"), FANOUT_HELP)
-    hidden: Any = option(None, numbers("100,500"), "Hidden units instead, such as 100,500,1000.")
+    fanout: Any = option("1-20", NUMBERS, FANOUT_HELP)
+    hidden: Any = option(None, NUMBERS, "Hidden units instead, such as 100,500,1000.")
     ridge: Any = option(0.0, or_loo(number()), "Added to the Gram matrix's diagonal.")
     temperature: Any = option(
         1.0,
@@ -133,10 +133,10 @@ class Classifier(Training):
         "Output weights by LDA or the pseudo-inverse.",
     )
     n: int = option(1, whole(1, 10_000), "Networks: more than one are an ensemble.")
-    test: bool = option(True, flag(), "Count errors on a test part, or train on all.")
+    test: bool = option(True, FLAG, "Count errors on a test part, or train on all.")
     bias: Any = option(
         None,
-        flag(),
+        FLAG,
         "Give each hidden unit a random bias.  [default: not for images]",
     )
     weight_range: Any = option(
@@ -155,7 +155,7 @@ class Classifier(Training):
         "What LDA's scores are multiplied by; loo chooses it.",
     )
     priors: Any = option(
-        "frequencies", priors(), "Class priors: uniform, frequencies, or a number for each class."
+        "frequencies", PRIORS, "Class priors: uniform, frequencies, or a number for each class."
     )
 
     def __post_init__(self) -> None:
