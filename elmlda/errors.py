@@ -12,8 +12,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-PYTHON_NAMES = {"out": "folder"}
-"""Where an argument is not called what the option is."""
 LONGEST_NAME = 60
 """Characters of a class label or column that a message shows."""
 
@@ -59,7 +57,7 @@ def _as_option(name: str, value: object) -> str:
 
 
 def _as_argument(name: str, value: object) -> str:
-    argument = PYTHON_NAMES.get(name, name.rstrip("_"))
+    argument = "folder" if name == "out" else name.rstrip("_")
     if value is None:
         return argument
     return f"{argument}={value}" if _is_number(value) else f"{argument}={str(value)!r}"

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from threading import Thread
+from threading import Event, Thread
 from types import FrameType
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
@@ -19,7 +19,9 @@ PATIENCE = 5.0
 
 describe: Callable[[], str] = lambda: "run the same command again."  # noqa: E731
 """What is said after "Stopped: "; a command that has something to tell sets it."""
-_exit_code = 0
+_exit_code = 128 + signal.SIGINT
+_is_told = Event()
+"""Set once the line is printed."""
 
 
 def listen() -> None:
@@ -43,16 +45,15 @@ def _wait(reading: int) -> None:
     global _exit_code
     _exit_code = 128 + os.read(reading, 1)[0]
     os.write(2, f"\nStopped: {describe()}\n".encode())
+    _is_told.set()
     time.sleep(PATIENCE)
     os._exit(_exit_code)
 
 
 def wait_for_exit_code() -> int:
     """The exit code after a KeyboardInterrupt, once its line is printed."""
-    end = time.monotonic() + PATIENCE
-    while not _exit_code and time.monotonic() < end:
-        time.sleep(0.01)
-    return _exit_code or 128 + signal.SIGINT
+    _is_told.wait(PATIENCE)
+    return _exit_code
 
 
 def ignore() -> None:

@@ -1,1 +1,1 @@
-"""The paper's experiments: plans in, records out."""
+"""The paper's experiments: options in, rows out."""
