@@ -159,9 +159,8 @@ def conduct(experiment: Experiment, given: dict[str, Any], *, is_part: bool = Fa
     stop.describe = lambda: _describe_end(bar.n, plan.n_networks, plan.folder)
     rows = experiment.run(given["out"], progress=bar, **machine)
     if not quiet and len(rows):
-        say(
-            f"{show_rows(experiment.name, plan.folder, rows)}\n\nRows: {plan.folder / experiment.table}"
-        )
+        say(f"{show_rows(experiment.name, plan.folder, rows)}\n")
+        say(f"Rows: {plan.folder / experiment.name}.csv")
     if not is_part:
         _say_next(plan.folder, given)
 

@@ -109,7 +109,7 @@ class Ensemble(Experiment):
             self.append(run, list(self._average(repeat, run.folder)), missing)
         if self.draws:
             (run.folder / "draws.csv").unlink(missing_ok=True)
-            run.append("draws.csv", self._draw(run.folder))
+            run.append("draws", self._draw(run.folder))
 
     def _draw(self, folder: Path) -> list[dict[str, Any]]:
         """Errors of random subsets of all networks that are kept at this size."""

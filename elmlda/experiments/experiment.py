@@ -45,6 +45,7 @@ class Experiment(Training, ABC):
     """An experiment: its options, the rows that it asks for, and the jobs that give them."""
 
     name: ClassVar[str]
+    """Of its command and of the table of its rows."""
 
     # What each experiment defines
 
@@ -72,11 +73,6 @@ class Experiment(Training, ABC):
         """Add the rows that are computed from all jobs together."""
 
     # What all have
-
-    @property
-    def table(self) -> str:
-        """The file of its rows."""
-        return f"{self.name}.csv"
 
     @property
     def job_data(self) -> Dataset:
@@ -122,7 +118,7 @@ class Experiment(Training, ABC):
         out = [] if folder is None else ["--out", spell(folder)]
         command = shlex.join(["elmlda", self.name, *self.words(), *machine.words(), *out])
         with open_run(where, self.identity(), command, describe_machine()) as run:
-            wanted, recorded = self.find_wanted(), self.find_places(run.rows(self.table))
+            wanted, recorded = self.find_wanted(), self.find_places(run.rows(self.name))
             missing = dict.fromkeys(key for key in wanted if key not in recorded)
             todo = self.find_jobs(missing, where)
             if todo and not cluster:  # only where there is something to train
@@ -138,7 +134,7 @@ class Experiment(Training, ABC):
                     self.append(run, result.rows, missing)  # the mark that the job is done
                     bar.update()
             self.finish(run, missing)
-            rows = run.rows(self.table)  # as networks were done
+            rows = run.rows(self.name)  # as networks were done
             places = self.find_places(rows)
             return rows.iloc[[places[key] for key in wanted]].reset_index(drop=True)
 
@@ -151,7 +147,7 @@ class Experiment(Training, ABC):
         where = self.find_folder(folder)
         self.check()
         require_same_run(where, self.identity())
-        wanted, recorded = self.find_wanted(), self.find_places(read_rows(where / self.table))
+        wanted, recorded = self.find_wanted(), self.find_places(read_rows(where / f"{self.name}.csv"))
         missing = [key for key in wanted if key not in recorded]
         n_networks = len(self.find_jobs(missing, where))
         needs = (
@@ -187,7 +183,7 @@ class Experiment(Training, ABC):
     def append(self, run: Run, rows: list[dict[str, Any]], missing: Collection[Key]) -> None:
         """Record those of the rows that are missing, in one write."""
         if new := [row for row in rows if self.key_of(row) in missing]:
-            run.append(self.table, new)
+            run.append(self.name, new)
 
     def train(
         self,

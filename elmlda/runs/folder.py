@@ -59,17 +59,17 @@ class Run:
 
     def rows(self, table: str) -> pd.DataFrame:
         """All rows of a table so far, as they were computed."""
-        return read_rows(self.folder / table)
+        return read_rows(self.folder / f"{table}.csv")
 
     def append(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Add rows in one write; when this returns, they are on disk. If it fails, nothing changed.
 
         Columns that a row lacks are empty; what the table has no column for is left out.
         """
-        path = self.folder / table
+        path = self.folder / f"{table}.csv"
         with explain_refusal(path), path.open("ab", 0) as file:
             size, out = file.tell(), io.StringIO()
-            columns = TABLES[path.stem].split()
+            columns = TABLES[table].split()
             writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
             if size == 0:
                 writer.writeheader()

@@ -106,7 +106,8 @@ def test_rows_are_in_order_whatever_the_order_in_which_they_came(tmp_path):
 def test_a_run_that_was_torn_goes_on_wherever_it_was_torn(tmp_path, experiment):
     """Every network once, every row once, and all that was kept."""
     expected = experiment.run(tmp_path)
-    path, whole = tmp_path / experiment.table, (tmp_path / experiment.table).read_bytes()
+    path = tmp_path / f"{experiment.name}.csv"
+    whole = path.read_bytes()
     kept = {name: read_kept(tmp_path, name, range(6)) for name in ("posteriors", "wrong", "sizes")}
     lines = np.cumsum([len(line) for line in whole.splitlines(keepends=True)])
     for cut in [0, 5, *(end + more for end in lines[:-1] for more in (0, 7)), lines[-1] - 1]:

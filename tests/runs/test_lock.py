@@ -16,7 +16,7 @@ import sys, time
 sys.path.insert(0, {support!r})
 from run_folders import make_rows, opened
 with opened(sys.argv[1]) as run:
-    run.append("sweep.csv", make_rows(0))
+    run.append("sweep", make_rows(0))
     print("open", flush=True)
     time.sleep(600)
 """
@@ -49,8 +49,8 @@ def test_a_killed_writers_folder_is_free(tmp_path, writer, how):
     (tmp_path / ".elmlda-half").write_text("of a file")
     (tmp_path / "notes.txt").write_text("mine")
     with opened(tmp_path) as run:
-        run.append("sweep.csv", make_rows(1))
-        assert run.rows("sweep.csv")["repeat"].tolist() == [0, 0, 1, 1]
+        run.append("sweep", make_rows(1))
+        assert run.rows("sweep")["repeat"].tolist() == [0, 0, 1, 1]
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"sweep.csv", "manifest.json", ".lock", "notes.txt"}
 

@@ -17,7 +17,7 @@ IRIS = {"dataset": "iris", "hidden": [4, 8], "repeats": 2}
 
 def start(folder, identity=None, **more):
     with opened(folder, identity, **more) as run:
-        run.append("sweep.csv", make_rows(0))
+        run.append("sweep", make_rows(0))
         return run.machine
 
 
@@ -25,7 +25,7 @@ def test_the_same_run_goes_on(tmp_path):
     assert start(tmp_path, command="one") == 0
     assert start(tmp_path, command="two", machine={"cpu": "another"}) == 1
     with opened(tmp_path, command="one") as run:
-        assert len(run.rows("sweep.csv")) == 4
+        assert len(run.rows("sweep")) == 4
     manifest = read_manifest(tmp_path)
     assert manifest["schema"] == 4
     assert manifest["run"] == identify().run
@@ -60,7 +60,7 @@ def test_another_configuration_is_refused_by_name(tmp_path, was, now, words):
 def test_experiments_share_a_folder_and_keep_their_own_settings(tmp_path):
     start(tmp_path, identify(own={"folds": 10}))
     with opened(tmp_path, identify("ensemble", own={"n": 3})) as run:
-        run.append("ensemble.csv", make_rows(0))
+        run.append("ensemble", make_rows(0))
     start(tmp_path, identify(own={"folds": 10}))
     with pytest.raises(ElmldaError, match="n 3"), opened(tmp_path, identify("ensemble", own={"n": 4})):
         pass

@@ -23,7 +23,7 @@ def folder(tmp_path):
     (tmp_path / "mine.csv").write_bytes(MINE)
     with opened(tmp_path) as run:
         for repeat in range(3):
-            run.append("sweep.csv", make_rows(repeat))
+            run.append("sweep", make_rows(repeat))
     return tmp_path
 
 
@@ -52,7 +52,7 @@ def test_what_was_appended_is_read(folder):
 )
 def test_cells_are_short_and_exact_enough(tmp_path, value, text):
     with opened(tmp_path) as run:
-        run.append("draws.csv", [{"errors": value, "size": 1, "no column": 2}])
+        run.append("draws", [{"errors": value, "size": 1, "no column": 2}])
     assert (tmp_path / "draws.csv").read_text() == f"size,left_out,draws,errors\n1,,,{text}\n"
 
 
@@ -63,7 +63,7 @@ def test_a_jobs_rows_are_one_write(folder):
 
     with opened(folder) as run:
         before = count_writes()
-        run.append("sweep.csv", make_rows(9, n=500))
+        run.append("sweep", make_rows(9, n=500))
         assert count_writes() == before + 1
 
 
@@ -76,9 +76,9 @@ def test_rows_are_synced_before_append_returns(folder, monkeypatch):
 
     with opened(folder) as run:
         monkeypatch.setattr(os, "fsync", note)
-        for name in ("sweep.csv", "timing.csv"):
+        for name in ("sweep", "timing"):
             run.append(name, make_rows(9))
-            status = (folder / name).stat()
+            status = (folder / f"{name}.csv").stat()
             assert (status.st_ino, status.st_size) in synced
     assert folder.stat().st_ino in dict(synced), "a new file's name is synced too"
 
@@ -92,8 +92,8 @@ def test_a_torn_line_is_dropped_wherever_it_was_torn(folder):
         assert len(read_rows(path)) == max(0, lines - 1)  # also of a run that nobody goes on with
         with opened(folder) as run:
             assert path.read_bytes() == b"".join(whole.splitlines(keepends=True)[:lines])
-            run.append("sweep.csv", make_rows(7))
-            assert run.rows("sweep.csv")["repeat"].tolist()[-2:] == [7, 7]
+            run.append("sweep", make_rows(7))
+            assert run.rows("sweep")["repeat"].tolist()[-2:] == [7, 7]
     assert (folder / "mine.csv").read_bytes() == MINE
 
 
@@ -102,18 +102,18 @@ def test_a_full_disk_leaves_the_rows_as_they_were(folder):
     before = path.read_bytes()
     with opened(folder) as run:
         with room_for(10), pytest.raises(ElmldaError):
-            run.append("timing.csv", more)
-        assert run.rows("timing.csv").empty
-        run.append("sweep.csv", more)
+            run.append("timing", more)
+        assert run.rows("timing").empty
+        run.append("sweep", more)
         after = path.read_bytes()
         path.write_bytes(before)
         for room in range(len(before), len(after)):
             with room_for(room), pytest.raises(ElmldaError) as caught:
-                run.append("sweep.csv", more)
+                run.append("sweep", more)
             assert str(path) in str(caught.value)
             assert path.read_bytes() == before
         with room_for(len(after)):
-            run.append("sweep.csv", more)
+            run.append("sweep", more)
     assert path.read_bytes() == after
 
 
