@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
+import reprlib
 from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
@@ -81,7 +82,7 @@ def option(default: Any, constraint: Constraint, help: str) -> Any:
     return field(default=kept, metadata={"constraint": constraint, "help": help, "default": default})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Options:
     """A dataclass whose fields are options, checked when it is made."""
 
@@ -100,6 +101,11 @@ class Options:
             if value is not each.default:  # which is read already
                 kept = each.metadata["constraint"].check(each.name, value)
                 object.__setattr__(self, each.name, kept)
+
+    def __repr__(self) -> str:
+        """The options that are not the default; long values are shortened."""
+        shown = (f"{name}={reprlib.repr(value)}" for name, value in self.changed().items())
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def changed(self) -> dict[str, Any]:
         """The options that are not the default."""
@@ -136,6 +142,9 @@ def _document(name: str, each: Field[Any]) -> str:
 def spell(value: Any) -> str:
     """A value as the command line takes it; of an absolute path only the name, without its folders."""
     if isinstance(value, tuple):
+        is_range = len(value) > 2 and all(isinstance(each, int) for each in value)
+        if is_range and value == (*range(value[0], value[-1] + 1),):
+            return f"{value[0]}-{value[-1]}"
         return ",".join(map(spell, value))
     if isinstance(value, str | Path):
         return Path(value).name if Path(value).is_absolute() else str(value)

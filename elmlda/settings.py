@@ -27,7 +27,7 @@ PAPER_RANGE = 0.5
 """Input weights are uniform in ± this."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NetworkSettings(Options):
     """Everything that defines a network but its seed, its data, its size and its ridge."""
 
@@ -84,7 +84,7 @@ class OutputSettings(Options):
     output: str = option("lda", one_of(*OUTPUTS), "Also what the ridge is chosen for.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DataOptions(Options):
     """Which data."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = Path("results/compare")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Compare(Training):
     """PI-ELM against LDA-ELM on several data sets, each a run in a folder of its own.
 

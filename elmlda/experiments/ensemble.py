@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from elmlda.runs.folder import Run
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Ensemble(Experiment):
     """LDA-ELM networks combined by the mean of their posteriors, test errors counted.
 

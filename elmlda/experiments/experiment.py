@@ -40,7 +40,7 @@ class Result:
     """Arrays to keep of that network."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Experiment(Training, ABC):
     """An experiment: its options, the rows that it asks for, and the jobs that give them."""
 

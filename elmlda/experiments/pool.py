@@ -18,7 +18,7 @@ CLUSTER_SECONDS = 60
 """A cluster that does not answer in this time is given up."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Machine(Options):
     """What a run may use of this machine or of a cluster; changes no result beyond rounding."""
 

@@ -38,7 +38,7 @@ class SweepJob(NamedTuple):
     """Whether its posteriors and wrong answers are kept."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Sweep(Experiment):
     """PI-ELM and LDA-ELM on the same random input weights, test errors counted.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from elmlda.networks.cost import Problem
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Timing(Experiment):
     """Training and test times of PI-ELM and LDA-ELM, both literally, and of both in one pass.
 

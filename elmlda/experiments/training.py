@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FANOUT_HELP = "Hidden units for each input."
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Training(NetworkSettings, DataOptions):
     """Networks to be trained: their data, their sizes and their ridges."""
 
@@ -114,7 +114,7 @@ class Training(NetworkSettings, DataOptions):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Classifier(Training):
     """A model to be trained; its network i is network i of a sweep with the same seed.
 
