@@ -122,7 +122,8 @@ def _show_ensembles(run: Run) -> Iterator[dict[str, Any]]:
         line = {"networks": row["size"], "ensembles": row["ensembles"]}
         line["errors, %"] = _rate(row["ensembles_percent"], row["ensembles_interval"])
         line["paper"] = _rate(row["paper_error_percent"])
-        yield line | {"log-loss": f"{losses[row['size']]:.4f}"}
+        loss = losses[row["size"]]
+        yield line | {"log-loss": "" if loss != loss else f"{loss:.4f}"}
 
 
 def _show_times(run: Run) -> Iterator[dict[str, Any]]:

@@ -150,7 +150,8 @@ class Ensemble(Experiment):
                 qualities = measure_posteriors(mean, labels)
                 row |= {f"{prefix}{quality}": value for quality, value in qualities.items()}
             # Float16 has small posteriors as zero. Without `truth` the log-loss is not known.
-            log_sums = np.logaddexp(log_sums, truth.get(number, np.nan))
+            with np.errstate(invalid="ignore"):
+                log_sums = np.logaddexp(log_sums, truth.get(number, np.nan))
             losses = np.minimum(np.log(size) - log_sums, -np.log(SMALLEST))
             row["log_loss"] = float(losses.mean())
             yield row

@@ -134,7 +134,10 @@ def count_differences(runs: Mapping[str, Run], reference: str) -> pd.DataFrame:
 
 
 def tabulate_agreement(runs: Mapping[str, Run], reference: str) -> pd.DataFrame:
-    """Joint agreement with Table 1 of each run and the reference, at the printed fan-outs of both."""
+    """Joint agreement with Table 1 of each run and the reference, at the printed fan-outs of both.
+
+    Runs with too few networks for a test are left out.
+    """
     found = []
     for name, run in runs.items():
         pair = {reference: runs[reference], name: run}
@@ -143,8 +146,9 @@ def tabulate_agreement(runs: Mapping[str, Run], reference: str) -> pd.DataFrame:
         if len(pair) < 2 or not fanouts or not all(map(compares_with_paper, pair.values())):
             continue
         words = ", ".join(map(str, fanouts))
-        found += [
+        judged = [
             judge_agreement(percents(one.primary), fanouts).assign(run=each, fanouts=words)
             for each, one in pair.items()
         ]
+        found += judged if judged[-1]["p"].notna().all() else []
     return pd.concat(found).drop_duplicates(["run", "reading", "fanouts"]) if found else pd.DataFrame()

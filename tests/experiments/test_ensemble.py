@@ -54,6 +54,21 @@ def test_log_loss_of_posteriors_that_float16_has_as_zero(tmp_path):
     assert found.to_numpy() == pytest.approx(swept["log_loss"].to_numpy(), rel=2e-3)
 
 
+def test_log_loss_is_empty_where_networks_have_no_kept_logarithms(tmp_path, recwarn):
+    """As those of the registered run, which are older than these logarithms."""
+    options = {**DIGITS, "hidden": 30}
+    Sweep(**options, repeats=2).run(tmp_path)
+    for number in (0, 1):
+        path = tmp_path / f"kept/{number}.npz"
+        kept = dict(np.load(path))
+        del kept["truth"]
+        np.savez(path, **kept)
+    found = Ensemble(**options, n=2, repeats=1).run(tmp_path)
+    assert found["log_loss"].isna().all()
+    assert found[["errors", "brier"]].notna().all(axis=None)
+    assert not recwarn.list
+
+
 def test_tempered_posteriors_are_combined_beside_the_papers(tmp_path):
     """A sweep with the temperature has kept all that is needed; one without has to be trained again."""
     options = {**DIGITS, "hidden": 40}
