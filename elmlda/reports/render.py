@@ -105,7 +105,7 @@ class Page:
     def links(self) -> dict[str, list[str]]:
         """Kind of file -> the files of that kind."""
         tables = [f"{name}.csv" for name, table in self.tables.items() if len(table)]
-        return {"tables": tables, "rows": list(self.rows), "pages": ["report.md", "report.html"]}
+        return {"tables": tables, "rows": list(self.rows)}
 
     def write(self, folder: Path, suffix: str) -> Iterator[Path]:
         """Write the page (`md`, `html`), its tables (`csv`) or its figures (`svg`, `png`)."""
