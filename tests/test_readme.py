@@ -36,7 +36,7 @@ def test_readme_is_short():
 
 
 def test_readme_has_the_numbers_of_table1():
-    found = pd.read_csv(ROOT / "results/first-run/table1.csv").set_index("fanout")
+    found = pd.read_csv(ROOT / "results/paper/table1.csv").set_index("fanout")
     rows = re.findall(
         r"^\| (\d+) \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) \| "
         r"([\d.]+) % \| ([\d.]+) % \|$",
@@ -54,6 +54,27 @@ def test_readme_has_the_numbers_of_table1():
             for column, value in found.loc[int(fanout), columns].items()
         ]
         assert cells == expected
+
+
+def test_readme_has_the_numbers_of_the_registered_run():
+    folder = ROOT / "results/paper"
+    claims = pd.read_csv(folder / "claims.csv").set_index("key").query("counted")
+    agreement = pd.read_csv(folder / "agreement.csv")
+    verdicts = claims.query("verdict != 'not run'").groupby("kind")["verdict"].value_counts()
+    two = claims.loc["ensemble-2"]
+    largest_p = pd.read_csv(folder / "table1.csv")["p_both"].max()
+    gaps = [f"{z:+.1f}".replace("-", "−") for z in agreement["gap_z"]]
+    text = " ".join(README.split())
+    for fact in (
+        f"all {verdicts['rate', 'reproduced']} printed rates and {verdicts['statement', 'reproduced']} of "
+        f"{verdicts['statement'].sum()} statements are reproduced",
+        f"({two['ours']:.3f} ± {(two['high'] - two['low']) / 2:.3f} % errors, the paper has 1.86) are "
+        f"{two['verdict']}",
+        f"agree with the paper's (p = {agreement['p'][0]:.2f})",
+        f"off by z = {gaps[0]} by Eq. (5) and by {gaps[1]} with a constant hidden unit",
+        f"(p up to {largest_p:.3f})",
+    ):
+        assert fact in text
 
 
 @pytest.mark.parametrize("block", find_blocks("python"))

@@ -99,8 +99,8 @@ def _answer_paper(run: Run, made: Tables) -> tuple[str, str, list[str]]:
     failed = int((judged["verdict"] == NOT_REPRODUCED).sum())
     start = "Reproduced" if is_whole else f"Interim, {n} of {paper.REPEATS} networks; reproduced"
     answer = f"{start}: {' and '.join(parts) or 'none'}; not reproduced: {failed or 'none'}; "
-    if not is_whole:
-        answer += f"inconclusive so far: {(judged['verdict'] == INCONCLUSIVE).sum() or 'none'}; "
+    so_far = "" if is_whole else " so far"
+    answer += f"inconclusive{so_far}: {(judged['verdict'] == INCONCLUSIVE).sum() or 'none'}; "
     answer += _state_agreement(made.get("agreement", pd.DataFrame()))
     tone = "bad" if failed else "good" if is_whole else "open"
     places = left["place"].str.split(", ").str[-1].value_counts(sort=False)

@@ -319,8 +319,7 @@ def test_figures_have_one_svg_for_light_and_dark(tmp_path):
 
 
 REPORTED = [
-    ROOT / "results" / name
-    for name in ("choices", "compare", "first-run", "paper", "posteriors")
+    ROOT / "results" / name for name in ("choices", "compare", "first-run", "paper", "posteriors")
 ]
 """Reports that come with elmlda; there may be others of the user's."""
 
