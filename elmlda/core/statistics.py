@@ -138,6 +138,7 @@ class RowSample:
             )
             buffer[:n_old] = self.hidden
             self._buffer = buffer
-        self._buffer[places] = hidden[entering]
+        for place, row in zip(places, entering, strict=True):  # at once they would be copied twice
+            self._buffer[place] = hidden[row]
         facts[places] = new[entering]
         self._facts = facts[:n_rows].copy()
