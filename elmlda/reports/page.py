@@ -93,14 +93,14 @@ def _answer_paper(run: Run, made: Tables) -> tuple[str, str, list[str]]:
     judged, left = (counted[(counted["verdict"] == NOT_RUN) == missing] for missing in (False, True))
     parts = [
         f"{(rows['verdict'] == REPRODUCED).sum()} of {len(rows)} {kind}s"
-        for kind in ("rate", "statement")
-        if len(rows := judged[judged["kind"] == kind])
+        for kind, rows in counted.groupby("kind")
     ]
     failed = int((judged["verdict"] == NOT_REPRODUCED).sum())
     start = "Reproduced" if is_whole else f"Interim, {n} of {paper.REPEATS} networks; reproduced"
-    answer = f"{start}: {' and '.join(parts) or 'none'}; not reproduced: {failed or 'none'}; "
+    answer = f"{start}: {' and '.join(parts)}; not reproduced: {failed or 'none'}; "
     so_far = "" if is_whole else " so far"
     answer += f"inconclusive{so_far}: {(judged['verdict'] == INCONCLUSIVE).sum() or 'none'}; "
+    answer += f"not run: {len(left)}; " if len(left) else ""
     answer += _state_agreement(made.get("agreement", pd.DataFrame()))
     tone = "bad" if failed else "good" if is_whole else "open"
     places = left["place"].str.split(", ").str[-1].value_counts(sort=False)

@@ -31,6 +31,8 @@ PRINTED: dict[str, Mapping[Any, float]] = {
 """Table 1's rows, by fan-out."""
 SCORES = ("log_loss", "brier", "calibration_error")
 N_BINS = 15
+ROUNDING = 1e-12
+"""Percentage points below this are rounding errors of a mean."""
 
 
 def table1(run: Run) -> pd.DataFrame:
@@ -43,7 +45,7 @@ def table1(run: Run) -> pd.DataFrame:
     difference : PI - LDA in percentage points, mean over networks, with an interval over networks
         (corrected for overlapping folds), over test images, and over both
     p : of the t-test of those differences, corrected for overlapping folds; p_both over networks
-        and images
+        and images; constant_… the same for PI-ELM with a constant unit
     wilcoxon_p : exact p of Wilcoxon's signed-rank test of those differences; not for folds
     """
     groups = [rows for _, one in split(run.sweep, "ridge_label") for _, rows in split(one, "n_hidden")]
@@ -85,22 +87,26 @@ def drop_missing(values: FloatArray) -> FloatArray:
 
 def _difference_columns(run: Run, rows: pd.DataFrame, n_hidden: int) -> dict[str, float]:
     known = rows.dropna(subset=["lda_errors"])
-    counts = (known["pi_errors"] - known["lda_errors"]).to_numpy(float)
-    mean = estimate_mean(100 * counts / known["n_test"].to_numpy(float), run.overlap)
     is_primary = rows["ridge_label"].iloc[0] == run.primary["ridge_label"].iloc[0]
-    kept = run.kept if is_primary else None
-    parts = [kept.wrong("pi", n_hidden) - kept.wrong("lda", n_hidden)] if kept else []
-    images, both = estimate_over_images(mean, *parts)
-    is_exact = not run.overlap and mean.n >= FEWEST_REPEATS
-    return {
-        "difference": mean.value,
-        "difference_interval": mean.half(),
-        "difference_images_interval": images.half(),
-        "difference_both_interval": both.half(),
-        "p": mean.p(),
-        "p_both": both.p(),
-        "wilcoxon_p": stats.wilcoxon(counts) if is_exact else NAN,
-    }
+    kept, row = run.kept if is_primary else None, dict[str, float]()
+    for prefix, method in (("", "pi"), ("constant_", "pi_constant")):
+        counts = (known[f"{method}_errors"] - known["lda_errors"]).to_numpy(float)
+        mean = estimate_mean(100 * counts / known["n_test"].to_numpy(float), run.overlap)
+        parts = [kept.wrong(method, n_hidden) - kept.wrong("lda", n_hidden)] if kept else []
+        images, both = estimate_over_images(mean, *parts)
+        # Differences that cancel out leave a rounding error, which is no difference.
+        row |= {
+            f"{prefix}difference": 0.0 if abs(mean.value) < ROUNDING else mean.value,
+            f"{prefix}difference_interval": mean.half(),
+            f"{prefix}difference_images_interval": images.half(),
+            f"{prefix}difference_both_interval": both.half(),
+            f"{prefix}p": mean.p(),
+            f"{prefix}p_both": both.p(),
+        }
+        if not prefix:
+            is_exact = not run.overlap and mean.n >= FEWEST_REPEATS
+            row["wilcoxon_p"] = stats.wilcoxon(counts) if is_exact else NAN
+    return row
 
 
 def estimate_over_images(mean: Estimate, *parts: pd.DataFrame) -> tuple[Estimate, Estimate]:

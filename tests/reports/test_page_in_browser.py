@@ -121,7 +121,7 @@ def test_it_is_accessible_in_outline(open_page):
     targets = page.eval_on_selector_all("a[href^='#']", "all => all.map(a => a.hash.slice(1))")
     assert all(page.locator(f"[id='{target}']").count() == 1 for target in targets)
     files = page.eval_on_selector_all("a:not([href^='#'])", "all => all.map(a => a.textContent)")
-    assert {"table1.csv", "sweep.csv", "manifest.json", "report.md"} <= set(files)
+    assert {"table1.csv", "sweep.csv", "manifest.json"} <= set(files)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
 
