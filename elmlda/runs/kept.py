@@ -1,8 +1,8 @@
 """What a run keeps of its networks beside the rows: test posteriors and wrong answers.
 
-Each network has a file of its own until twenty of them are packed into one. Posteriors are float16, which
-compresses well. Two networks that are sure of different classes can tie then: on MNIST at fan-out 20 on
-some 20 of 10,000 samples; with more networks there are hardly any ties.
+Each network has a file of its own until twenty of them are packed into one. Posteriors are float16,
+which compresses well. Two networks that are sure of different classes can tie then, on MNIST at fan-out
+20 on some 20 of 10,000 samples; with more networks there are hardly any ties.
 """
 
 from __future__ import annotations
