@@ -20,6 +20,7 @@ PATIENCE = 5.0
 describe: Callable[[], str] = lambda: "run the same command again."  # noqa: E731
 """What is said after "Stopped: "; a command that has something to tell sets it."""
 _exit_code = 128 + signal.SIGINT
+_has_come = False
 _is_told = Event()
 """Set once the line is printed."""
 
@@ -35,7 +36,14 @@ def listen() -> None:
     Thread(target=_wait, args=(reading,), daemon=True).start()
 
 
+def is_asked_for() -> bool:
+    """Whether a signal has come: errors after it are its consequences."""
+    return _has_come
+
+
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    global _has_come
+    _has_come = True
     for each in SIGNALS:
         signal.signal(each, lambda *_: None)  # once is enough
     raise KeyboardInterrupt

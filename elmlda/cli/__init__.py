@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from elmlda import __version__
+from elmlda import __version__, stop
 from elmlda.cli.data import data
 from elmlda.cli.models import predict, train
 from elmlda.cli.runs import compare, ensemble, report, sweep, timing, verify
@@ -62,7 +62,9 @@ def main() -> int:
         return error.exit_code
     except click.Abort as error:
         raise KeyboardInterrupt from error
-    except Exception:
+    except Exception as error:
+        if stop.is_asked_for():
+            raise KeyboardInterrupt from error
         sys.excepthook(*sys.exc_info())
         say(BUG, err=True)
         return 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ from elmlda.machine import count_cores, share_cores
 from elmlda.options import TEXT, OptionError, Options, option, whole
 
 MOST_PROCESSES = 1024
+TRACKER_WARNINGS = "ignore:resource_tracker:UserWarning"
+"""loky's process that cleans up after others warns of what Ctrl-C left to it."""
 CLUSTER_SECONDS = 60
 """A cluster that does not answer in this time is given up."""
 
@@ -82,7 +87,8 @@ def compute_all(
         parallel = Parallel(
             n_jobs=None if machine.cluster else machine.jobs, return_as="generator_unordered"
         )
-        results = parallel(delayed(compute)(data, job) for job in jobs)
+        work = compute if machine.cluster else partial(_compute_undisturbed, compute)
+        results = parallel(delayed(work)(data, job) for job in jobs)
         try:
             for result in results:  # noqa: UP028  `yield from` would close it before `finally` does
                 yield result
@@ -99,15 +105,26 @@ def compute_all(
                 results.close()
 
 
+def _compute_undisturbed(compute: Callable[[Any, Any], Any], data: Any, job: Any) -> Any:
+    """Do a job in a worker, which Ctrl-C does not end: the process that started it does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return compute(data, job)
+
+
 @contextmanager
 def _end_workers() -> Iterator[None]:
     """End worker processes when a run ends: at once if it failed, before the folder is unlocked."""
     from joblib.externals.loky import get_reusable_executor
 
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = f"{before},{TRACKER_WARNINGS}" if before else TRACKER_WARNINGS
     try:
         yield
     finally:
         get_reusable_executor().shutdown(wait=True, kill_workers=True)
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 @contextmanager
