@@ -87,7 +87,7 @@ def compute_all(
         parallel = Parallel(
             n_jobs=None if machine.cluster else machine.jobs, return_as="generator_unordered"
         )
-        work = compute if machine.cluster else partial(_compute_undisturbed, compute)
+        work = compute if machine.cluster else partial(_compute_undisturbed, compute, os.getpid())
         results = parallel(delayed(work)(data, job) for job in jobs)
         try:
             for result in results:  # noqa: UP028  `yield from` would close it before `finally` does
@@ -105,9 +105,10 @@ def compute_all(
                 results.close()
 
 
-def _compute_undisturbed(compute: Callable[[Any, Any], Any], data: Any, job: Any) -> Any:
+def _compute_undisturbed(compute: Callable[[Any, Any], Any], starter: int, data: Any, job: Any) -> Any:
     """Do a job in a worker, which Ctrl-C does not end: the process that started it does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.getpid() != starter:  # joblib may do jobs in the process itself, where others want the signal
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return compute(data, job)
 
 
