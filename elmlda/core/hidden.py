@@ -93,9 +93,9 @@ class HiddenLayer:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(ACTIVATIONS[self.activation], parts))
 
-    def outputs(self, inputs: RealArray) -> FloatArray:
+    def outputs(self, inputs: RealArray, out: FloatArray | None = None) -> FloatArray:
         """Hidden outputs of `inputs` (n_samples × n_inputs): n_samples × n_hidden."""
-        hidden = np.empty((len(inputs), self.n_hidden), self.dtype)
+        hidden = np.empty((len(inputs), self.n_hidden), self.dtype) if out is None else out
         self.project(inputs, hidden)
         self.activate(hidden)
         return hidden

@@ -75,16 +75,16 @@ class Timing(Experiment):
         n_pairs = min(2, self.pairs - 2 * number)
 
         def draw_layer() -> HiddenLayer:
-            return recipe.draw_layer(train.inputs, train.labels)
+            return recipe.draw_layer(train.inputs, train.labels, self.precision)
 
         timed = time_pair(draw_layer, train, test, priors, self.ridge, n_pairs)
         start = time.process_time()
         both = self.train(data, key, {self.ridge: (size,)}, threads=1)
         cpu_seconds = time.process_time() - start
-        timed.append(
-            {"position": -1, "method": "both", "cpu_seconds": cpu_seconds, "seconds": both.seconds}
-        )
-        network = {"fanout": size / data.n_inputs, "n_hidden": size, "precision": recipe.precision}
+        timed = [each | {"precision": self.precision} for each in timed]
+        one_pass = {"cpu_seconds": cpu_seconds, "seconds": both.seconds, "precision": both.precision}
+        timed.append({"position": -1, "method": "both", **one_pass})
+        network = {"fanout": size / data.n_inputs, "n_hidden": size}
         pairs = [2 * number + max(0, each["position"]) // 2 for each in timed]
         return Result(
             [{"pair": pair, **network, **each} for pair, each in zip(pairs, timed, strict=True)]

@@ -87,10 +87,12 @@ class Recipe:
     def precision(self) -> str:
         return choose_precision(self.settings.precision, self.n_hidden)
 
-    def draw_layer(self, samples: Rows | None = None, labels: IntArray | None = None) -> HiddenLayer:
+    def draw_layer(
+        self, samples: Rows | None = None, labels: IntArray | None = None, precision: str | None = None
+    ) -> HiddenLayer:
         """The hidden layer: the same one each time. Constrained weights need the training data."""
         space = InputSpace(self.n_inputs, self.image_shape, samples, labels)
-        rng, dtype = np.random.default_rng(self.seed), HIDDEN_DTYPES[self.precision]
+        rng, dtype = np.random.default_rng(self.seed), HIDDEN_DTYPES[precision or self.precision]
         return self.make_layer(draw_weights(rng, space, self.n_hidden, self.settings, dtype))
 
     def make_layer(self, input_weights: FloatArray) -> HiddenLayer:
