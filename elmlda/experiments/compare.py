@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elmlda.errors import ElmldaError
 from elmlda.experiments.experiment import DryRun
 from elmlda.experiments.sweep import Sweep
 from elmlda.experiments.training import FANOUT_HELP, Training
@@ -48,7 +49,8 @@ class Compare(Training):
         shared = {each.name: getattr(self, each.name) for each in fields(self)}
         if self.hidden:
             del shared["fanout"]
-        found, tables = [], [name for name in self.dataset if is_table(Path(name))]
+        found: dict[Path, Sweep] = {}
+        tables = [name for name in self.dataset if is_table(Path(name))]
         for name in self.dataset:
             # Beside a table the columns are the table's; without one, loading refuses them.
             columns = {"label": None, "drop": ()} if tables and name not in tables else {}
@@ -56,8 +58,15 @@ class Compare(Training):
             if sweep.loaded.test is None:
                 sweep = replace(sweep, folds=self.folds)
             sweep.check()
-            found.append((Path(folder or FOLDER).expanduser() / sweep.loaded.name, sweep))
-        return found
+            where = Path(folder or FOLDER).expanduser() / sweep.loaded.name
+            if where in found:
+                raise ElmldaError(
+                    f"{found[where].dataset} and {name} would share the folder {where}.",
+                    "Rename one of them, or give it another {out} by itself.",
+                    out=None,
+                )
+            found[where] = sweep
+        return [*found.items()]
 
     def run(self, folder: str | Path | None = None, **machine: Any) -> pd.DataFrame:
         """Compute what is missing, and return all rows; parameters are those of `Sweep.run`."""

@@ -52,3 +52,16 @@ def test_a_tables_columns_are_not_asked_of_other_sets(tmp_path):
     assert rows.groupby("dataset")["n_hidden"].first().to_dict() == {"iris": 4, "own": 2}
     with pytest.raises(ElmldaError, match="label"):  # no table has it
         Compare(dataset=["iris", "wine"], **options).run(tmp_path / "none")
+
+
+def test_two_files_of_one_name_are_refused_before_anything_is_written(tmp_path):
+    table = "x,kind\n" + "".join(f"{n},{'ab'[n % 2]}\n" for n in range(60))
+    files = [tmp_path / folder / "own.csv" for folder in ("one", "two")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(table)
+    compare = Compare(dataset=files, label="kind", fanout=1, folds=3, repeats=1)
+    with pytest.raises(ElmldaError) as refused:
+        compare.run(tmp_path / "out")
+    assert all(str(file) in str(refused.value) for file in files)
+    assert not (tmp_path / "out").exists()
