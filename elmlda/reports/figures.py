@@ -115,11 +115,11 @@ def plot_times(figure: Figure, table: pd.DataFrame) -> None:
         if (percent := table[f"{name}_percent"]).notna().any():
             sides = [percent - table[f"{name}_low"], table[f"{name}_high"] - percent]
             look = {"label": f"LDA extra, {label}", **curve(2 * place)}
-            plot_points(below, table["fanout"], percent, sides, **look)
+            plot_points(below, table["fanout"] + 0.3 * place - 0.15, percent, sides, **look)
     papers = table["paper_overhead_percent"]
     mark_paper(below, table["fanout"], papers, "LDA extra", LOOKS["ink"])
     below.axhline(0, color=INK, lw=0.8)
-    below.set(ylabel="LDA-ELM's extra time (%)", xlabel=FANOUT_LABEL)
+    below.set(ylabel="LDA extra (%)", xlabel=FANOUT_LABEL)
     whole_numbers(below)
     legend_below(figure)
 
