@@ -1,7 +1,7 @@
 """Table 2: PI-ELM and LDA-ELM as the paper writes them, and what both take in one pass.
 
-One thread, processor time, pairs in the order PI, LDA, LDA, PI, so that a drift of the machine's speed
-cancels out. Every pair has networks of its own.
+One thread, processor time, two pairs on each network in the order PI, LDA, LDA, PI, so that a drift of
+the machine's speed cancels out. What only the first of the four meets, such as fresh memory, does not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Table 2's measurement: one network trained and tested by both methods, each as the paper writes it.
 
-The order is PI, LDA, LDA, PI: what changes steadily, such as the processor's speed, cancels out.
+The order is PI, LDA, LDA, PI: what changes steadily, such as the processor's speed, cancels out. What
+only the first meets, such as fresh memory for the matrices, does not.
 """
 
 from __future__ import annotations
