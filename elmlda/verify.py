@@ -29,6 +29,8 @@ Array: TypeAlias = NDArray[np.float64]
 
 ROWS = 4000
 """Samples whose hidden outputs are held at a time."""
+COLUMNS = 4096
+"""Columns of a product at a time."""
 SMALL = 1 << 24
 """Hidden outputs, samples times units, up to which PI-ELM is numpy's least squares."""
 METHODS = ("pi", "pi_constant", "lda")
@@ -168,7 +170,7 @@ def count_pi_errors(network: Network, data: Dataset) -> tuple[int, int]:
         left, right = np.zeros((n_hidden + 1, n_hidden + 1)), np.zeros((n_hidden + 1, data.n_classes))
         for hidden, labels in network.hidden(train):
             units = _add_ones(hidden)
-            left += units.T @ units
+            _add_square(units, left)
             right += units.T @ targets[labels]
         left.flat[: -n_hidden - 2 : n_hidden + 2] += network.ridge
 
@@ -194,7 +196,7 @@ def count_lda_errors(network: Network, data: Dataset, priors: Any) -> int:
     covariance = np.zeros((n_hidden, n_hidden))
     for hidden, labels in network.hidden(train):
         centred = hidden - means[labels]
-        covariance += centred.T @ centred
+        _add_square(centred, covariance)
     covariance.flat[:: n_hidden + 1] += network.ridge
     covariance /= counts.sum()
     directions = np.linalg.solve(covariance, means.T)  # Σ⁻¹μ
@@ -209,6 +211,20 @@ def _count_errors(network: Network, data: Dataset, score: Callable[[Array], Arra
     assert data.test is not None
     wrong = [score(hidden).argmax(axis=1) != labels for hidden, labels in network.hidden(data.test)]
     return int(np.concatenate(wrong).sum())
+
+
+def _add_square(units: Array, total: Array) -> None:
+    """Add unitsᵀ · units, some columns after the other.
+
+    In one piece OpenBLAS's threads overrun their buffers and crash (numpy issue 19685): seen with
+    15,680 columns and its kernels for AVX-512.
+    """
+    for start in range(0, units.shape[1], COLUMNS):
+        columns = slice(start, start + COLUMNS)
+        total[columns, columns] += units[:, columns].T @ units[:, columns]
+        below = units[:, columns.stop :].T @ units[:, columns]
+        total[columns.stop :, columns] += below
+        total[columns, columns.stop :] += below.T
 
 
 def _add_ones(hidden: Array) -> Array:

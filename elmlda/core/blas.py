@@ -25,6 +25,8 @@ from scipy.linalg import cython_blas, cython_lapack
 from elmlda.core import FloatArray
 
 CHOLESKY_BLOCK = 1024
+SYRK_BYTES = 96 * 1024
+"""Of one column of a symmetric product that is left to one syrk call: 24,576 numbers in float32."""
 
 _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 _SCALAR = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
@@ -34,21 +36,33 @@ def add_gram(batch: FloatArray, gram: FloatArray, alpha: float = 1.0) -> None:
     """Add alpha · batch · batchᵀ to the lower triangle of `gram`.
 
     `batch` is n × k: Fortran-ordered, or the transpose of a Fortran-ordered k × n matrix.
+
+    A large one is not left to one syrk call: OpenBLAS's threaded syrk overruns its buffers and crashes
+    (seen with two threads and 15,680 rows in float64; numpy issue 19685).
     """
-    require_shapes(gram=(gram.shape, (len(batch), len(batch))))
-    stored, flag = _as_stored(batch)
-    _call(cython_blas, "syrk", gram.dtype, "L", flag, *batch.shape, alpha, stored, 1.0, gram)
+    n, size = len(batch), SYRK_BYTES // gram.itemsize
+    require_shapes(gram=(gram.shape, (n, n)))
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        rows = batch[start:stop]
+        stored, flag = _as_stored(rows)
+        corner, below = gram[start:stop, start:stop], gram[stop:, start:stop]
+        _call(cython_blas, "syrk", gram.dtype, "L", flag, *rows.shape, alpha, stored, 1.0, corner)
+        if stop < n:
+            multiply(batch[stop:], rows.T, below, add=True, alpha=alpha)
 
 
-def multiply(a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False) -> None:
-    """Write a · b into `out`, or add it there. Each may be C- or Fortran-ordered, or a block."""
+def multiply(
+    a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False, alpha: float = 1.0
+) -> None:
+    """Write alpha · a · b into `out`, or add it. Each may be C- or Fortran-ordered, or a block."""
     require_shapes(b=(b.shape, (a.shape[1], out.shape[1])), out=(out.shape, (len(a), out.shape[1])))
     if _is_c_ordered(out):
         # outᵀ = bᵀ · aᵀ is Fortran-ordered.
         a, b, out = b.T, a.T, out.T
     (stored_a, flag_a), (stored_b, flag_b) = _as_stored(a), _as_stored(b)
     flags_and_sizes = flag_a, flag_b, *out.shape, a.shape[1]
-    _call(cython_blas, "gemm", out.dtype, *flags_and_sizes, 1.0, stored_a, stored_b, float(add), out)
+    _call(cython_blas, "gemm", out.dtype, *flags_and_sizes, alpha, stored_a, stored_b, float(add), out)
 
 
 def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = False) -> None:

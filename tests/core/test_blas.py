@@ -1,5 +1,9 @@
 """Oracles: numpy's and scipy's own products, solves and factorisations, on whole arrays."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -77,18 +81,38 @@ def test_multiply(shape, layouts, dtype, add, seed):
     st.sampled_from(["F", "block of F"]),
     st.sampled_from(DTYPES),
     st.sampled_from([1.0, -1.0, 0.5]),
+    st.sampled_from([blas.SYRK_BYTES, 8, 24]),
     st.integers(0, 99),
 )
-def test_add_gram(n, k, batch_layout, gram_layout, dtype, alpha, seed):
+def test_add_gram(n, k, batch_layout, gram_layout, dtype, alpha, in_one_call, seed):
     b, start = draw(seed, n, k), draw(seed + 1, n, n)
     batch, _ = place(b, batch_layout, dtype)
     gram, whole = place(start, gram_layout, dtype)
     before = whole.copy()
-    blas.add_gram(batch, gram, alpha)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blas, "SYRK_BYTES", in_one_call)
+        blas.add_gram(batch, gram, alpha)
     lower = np.tril_indices(n)
     expected = (start + alpha * b @ b.T)[lower]
     np.testing.assert_allclose(gram[lower], expected, rtol=RTOL[dtype], atol=RTOL[dtype])
     assert_nothing_else_changed(gram, whole, before, lower)
+
+
+@pytest.mark.slow
+def test_a_product_that_one_call_would_crash_on():
+    """In float64, with OpenBLAS's kernels for AVX-512 and two threads; in a process that may crash."""
+    script = """
+import numpy as np
+from elmlda.core.blas import add_gram
+batch = np.asfortranarray(np.random.default_rng(0).normal(size=(15_680, 1_000)))
+gram = np.zeros((len(batch), len(batch)), order="F")
+add_gram(batch, gram)
+some = [0, 5_000, 12_287, 12_288, len(batch) - 1]
+expected = np.tril(batch[some] @ batch[some].T)
+np.testing.assert_allclose(gram[np.ix_(some, some)], expected, atol=1e-9)
+"""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
 
 
 @properties
