@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
+from tqdm import tqdm
 
 from elmlda.datasets import Dataset, Split, load_dataset
 from elmlda.errors import ElmldaError
@@ -57,6 +58,7 @@ def verify_run(
     *,
     fanout_up_to: float | None = None,
     data: Dataset | None = None,
+    progress: bool = False,
 ) -> pd.DataFrame:
     """Recompute random records of a run's sweep.
 
@@ -68,6 +70,7 @@ def verify_run(
     fanout_up_to : leave larger networks out. On MNIST a record of fan-out 3 takes half a minute of
         processor time; it grows with the square, and at fan-out 20 there are four matrices of 2 GB
     data : the run's data set; loaded by its name unless given
+    progress : whether to show a bar, if stderr is a terminal
 
     Returns
     -------
@@ -94,7 +97,8 @@ def verify_run(
         raise ElmldaError(f"{folder}: no record{most} in sweep.csv to recompute.")
     rng = rng or np.random.default_rng(0)
     chosen = records.iloc[np.sort(rng.choice(len(records), min(n, len(records)), replace=False))]
-    rows = [_verify(record, settings, data) for record in chosen.to_dict("records")]
+    bar = tqdm(chosen.to_dict("records"), unit="record", disable=None if progress else True)
+    rows = [_verify(record, settings, data) for record in bar]
     counts = [f"{method}_{what}" for method in METHODS for what in ("errors", "recomputed")]
     return pd.DataFrame(rows).astype(dict.fromkeys(["fold", *counts], "Int64"))
 

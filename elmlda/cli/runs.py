@@ -102,7 +102,7 @@ def verify(folder: Path, n: int, fanout: int | None, seed: int) -> None:
 
     from elmlda.verify import find_differences, verify_run
 
-    rows = verify_run(folder, n, np.random.default_rng(seed), fanout_up_to=fanout)
+    rows = verify_run(folder, n, np.random.default_rng(seed), fanout_up_to=fanout, progress=True)
     say(rows.drop(columns=["precision", "n_test"]).dropna(axis=1, how="all").to_string(index=False))
     off = find_differences(rows)
     worst = off.max(initial=0)
