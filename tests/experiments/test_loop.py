@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
-from processes import unmeasured, wait_until, workers_in_session
+from processes import started, unmeasured, wait_until, workers_in_session
 from run_folders import assert_same_counts, files_in
 
 from elmlda import Ensemble, Sweep, Timing
@@ -203,10 +203,7 @@ def test_an_interrupted_run_leaves_no_one_behind_and_its_folder_free(tmp_path, j
     # it and says so. Python offers no way around that.
     warn = "-W", "error", "-W", "ignore:unclosed file:ResourceWarning"
     words = [sys.executable, *warn, "-c", INTERRUPTED, str(tmp_path), str(jobs)]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(
-        words, **pipes, text=True, env=unmeasured(), start_new_session=True
-    ) as process:
+    with started(words, stdin=subprocess.PIPE, env=unmeasured()) as process:
         wait_until(lambda: len(read_rows(tmp_path / "sweep.csv")) > 10)
         os.kill(process.pid, signal.SIGINT)
         assert process.stdout.readline() == "idle\n"
