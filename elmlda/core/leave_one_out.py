@@ -228,9 +228,8 @@ def leverages(factor: FloatArray, hidden: FloatArray, sizes: Sequence[int]) -> F
         corner = np.tril(factor[start:stop, start:stop]).astype(hidden.dtype, order="F")
         solve_lower(corner, columns[start:stop])
         if stop < n_hidden:
-            below = np.empty((n_hidden - stop, stop - start), hidden.dtype, order="F")
-            np.negative(factor[stop:n_hidden, start:stop], out=below, casting="same_kind")
-            multiply(below, columns[start:stop], columns[stop:], add=True)
+            below = factor[stop:n_hidden, start:stop].astype(hidden.dtype, order="F")
+            multiply(below, columns[start:stop], columns[stop:], add=True, alpha=-1.0)
     squares = np.square(columns, out=columns)
     sums = np.add.reduceat(squares, starts, axis=0, dtype=np.float64)
     return np.asarray(np.cumsum(sums, axis=0).T)
