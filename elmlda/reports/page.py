@@ -158,7 +158,10 @@ def _claims_section(made: Tables, is_registered: bool) -> Section:
         if is_registered and is_whole and (agreement["networks"] >= paper.REPEATS).all():
             log_ratio, verdict = claims.judge_hypothesis(agreement)
             ratio = format_number(log_ratio, "+.2f")
-            lines = [f"That the paper's PI-ELM had a constant unit is {verdict} (log LR {ratio})."]
+            lines = [
+                f"That the paper's PI-ELM had a constant unit is {verdict} (log LR {ratio}). "
+                "The printed numbers that this is tested with are those that suggested it."
+            ]
     shown += [_show_claims(made["claims"], kind) for kind in ("rate", "improvement")]
     shown = [table for table in shown if len(table)]
     return Section("claims", "The paper's claims", tables=shown, lines=lines)
