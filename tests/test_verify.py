@@ -1,6 +1,7 @@
 """Records that are recomputed: those of a made-up run, of iris and of MNIST, and what is refused."""
 
 import ast
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from elmlda.errors import ElmldaError
 from elmlda.verify import find_differences, verify_run
 
 METHODS = ("pi", "pi_constant", "lda")
+REGISTERED = Path(__file__).parents[1] / "results/paper"
 
 
 @pytest.fixture
@@ -206,10 +208,22 @@ def test_iris(tmp_path):
 def test_the_registered_run(mnist, monkeypatch):
     """Some of its rows at fan-out 1; float32 and other processors may move a count by one."""
     monkeypatch.setattr(elmlda.verify, "ROWS", 4000)
-    registered = Path(__file__).parents[1] / "results/paper"
-    off = find_differences(verify_run(registered, 2, fanout_up_to=1, data=mnist))
+    off = find_differences(verify_run(REGISTERED, 2, fanout_up_to=1, data=mnist))
     assert len(off) == 6
     assert off.max() <= 1
+
+
+def test_the_committed_output():
+    """Its rows are those of seed 0, with the counts of sweep.csv; its last line counts them right."""
+    shown = pd.read_csv(REGISTERED / "verify.txt", sep=r"\s+", skipfooter=1, engine="python")
+    sweep = pd.read_csv(REGISTERED / "sweep.csv")
+    chosen = sweep.loc[np.sort(np.random.default_rng(0).choice(len(sweep), 30, replace=False))]
+    recorded = ["repeat", "n_hidden", *(f"{method}_errors" for method in METHODS)]
+    np.testing.assert_array_equal(shown[recorded], chosen[recorded])
+    off = find_differences(shown)
+    last = (REGISTERED / "verify.txt").read_text("utf-8").splitlines()[-1]
+    counted = [30, len(off), (off == 0).sum(), (off == 1).sum(), off.max()]
+    assert [int(number) for number in re.findall(r"\d+", last)] == counted
 
 
 # What is chosen, and what it comes to
