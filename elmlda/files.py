@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from elmlda.errors import ElmldaError
 
+NOT_ARRAYS = (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""What numpy.load raises for a file that is torn, encrypted, or none of its own."""
 TEMPORARY = ".elmlda-"
 """Prefix of temporary files."""
 RESUMES = (

@@ -11,7 +11,6 @@ import hashlib
 import math
 import re
 import struct
-import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,13 +23,12 @@ from numpy.typing import NDArray
 from elmlda.core import IntArray
 from elmlda.datasets.split import Dataset, Split
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
+from elmlda.files import NOT_ARRAYS
 
 DIVIDED, UNDIVIDED = ("x_train", "y_train", "x_test", "y_test"), ("x", "y")
 """Names of the arrays in an .npz file."""
 MISSING_NOTES = {"drop": "samples with missing values left out", "mean": "filled with training means"}
 MISSING_ADVICE = "Fill it in, or use {missing} or {missing_}."
-DAMAGE = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
-"""What NumPy raises for files that are not whole, or not its own."""
 NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A canonical number: "01" and "1" are different labels."""
 ELEMENT_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -66,7 +64,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
             # Where both x and X are there, the small letter's is meant.
             found = {key.replace("X", "x", 1): key for key in sorted(loaded)}
             return {key: loaded[name] for key, name in found.items() if key in DIVIDED + UNDIVIDED}
-    except DAMAGE as error:
+    except (OSError, *NOT_ARRAYS) as error:
         reason = " ".join(str(error).split())[:160].rstrip(".")
         raise ElmldaError(f"{path}: not a sound file of NumPy's arrays: {reason}.") from error
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
-import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,17 +21,14 @@ from elmlda.core import FloatArray
 from elmlda.core.solve import PiOutputs
 from elmlda.datasets.split import Scaling
 from elmlda.errors import ElmldaError, printable
-from elmlda.files import write_atomically
+from elmlda.files import NOT_ARRAYS, write_atomically
 from elmlda.networks.model import Model, Network
 from elmlda.networks.train import Recipe
 from elmlda.settings import NetworkSettings
 
 FORMAT, VERSION = "elmlda model", 5
 ADVICE = "No model was written: mend the cause and try again, or name another file."
-NOT_A_MODEL = (
-    *(ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error),
-)
+NOT_A_MODEL = (*NOT_ARRAYS, LookupError, TypeError, AttributeError)
 """What reading a file that is damaged, or none of ours, ends with."""
 
 

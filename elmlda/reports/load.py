@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from elmlda.core import IntArray
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import LONGEST_NAME, ElmldaError, printable
+from elmlda.files import NOT_ARRAYS
 from elmlda.runs.folder import MANIFEST, TABLES, read_manifest, read_rows
 from elmlda.runs.kept import KEPT, list_kept, read_kept
 
@@ -103,7 +103,7 @@ class Run:
         try:
             with np.load(path, allow_pickle=False) as test:
                 return Kept(self.folder, test["labels"], tuple(map(str, test["classes"])))
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        except (OSError, KeyError, *NOT_ARRAYS) as error:
             raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.files import explain_refusal, write_atomically
+from elmlda.files import NOT_ARRAYS, explain_refusal, write_atomically
 
 KEPT = "kept"
 GROUP = 20
@@ -81,7 +79,7 @@ def _read(path: Path, prefix: str = "") -> dict[str, NDArray[Any]]:
         # Of a file that is not whole numpy would leave the descriptor open.
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files if name.startswith(prefix)}
-    except (FileNotFoundError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+    except (FileNotFoundError, *NOT_ARRAYS):
         return {}
 
 

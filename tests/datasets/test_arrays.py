@@ -9,6 +9,7 @@ from refusals import refusal_of
 
 from elmlda.datasets import load_dataset
 from elmlda.datasets.arrays import index_classes
+from elmlda.errors import ElmldaError
 
 properties = settings(derandomize=True, deadline=None)
 RNG = np.random.default_rng(0)
@@ -143,6 +144,19 @@ def test_what_is_no_file_of_arrays(tmp_path, content):
     path = tmp_path / "x.npz"
     path.write_bytes(content)
     assert refusal_of(load_dataset, path).startswith(f"{path}: not a sound file of NumPy's arrays: ")
+
+
+def test_a_damaged_byte_is_refused_or_does_no_harm(save):
+    """Also one that makes the archive encrypted, or its compression an unknown one."""
+    path, messages = save(x=X, y=Y), ""
+    sound = path.read_bytes()
+    for place in range(len(sound)):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :])
+        try:
+            load_dataset(path)
+        except ElmldaError as error:
+            messages += str(error)
+    assert all(word in messages for word in ("encrypted", "compression", "CRC"))
 
 
 def test_nothing_is_unpickled(tmp_path):
