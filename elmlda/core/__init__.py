@@ -1,4 +1,4 @@
-"""The mathematics: numpy and scipy only, no files, no printing. Here the kinds of arrays have names."""
+"""The mathematics, with numpy and scipy alone. This module names the kinds of arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 
 class Rows(Protocol):
-    """Samples that can be sliced: an array, or an object that makes arrays on demand."""
+    """Samples that can be sliced: an array, or an object that computes slices on demand."""
 
     def __len__(self) -> int: ...
 

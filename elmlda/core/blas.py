@@ -1,13 +1,13 @@
 """BLAS and LAPACK on blocks of a matrix, in place.
 
-scipy's own Python wrappers copy every array that is not contiguous, and a block of a matrix is not: a
-triangular solve with the leading block of a large factor spends its time copying. Here the same
-routines are called through the function pointers that scipy exports for Cython, with the block's
-leading dimension, so nothing is copied. They are also the only BLAS that a network uses: numpy brings
-another one, whose idle threads go on spinning for a while and take the cores from this one's.
+scipy's Python wrappers copy every array that is not contiguous. A block of a matrix is not contiguous,
+so a triangular solve with the leading block of a large factor would spend its time copying. This module
+calls the same routines through the function pointers that scipy exports for Cython, and passes the
+block's leading dimension. Networks use no other BLAS: numpy brings its own, and idle threads of one
+BLAS spin for a while and slow down the other.
 
-All matrices are Fortran-ordered, or blocks of such, unless a function says otherwise; of symmetric and
-triangular ones only the lower triangle is read or written.
+Matrices are Fortran-ordered, or blocks of Fortran-ordered matrices, unless a function says otherwise.
+Only the lower triangle of symmetric and triangular matrices is read or written.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
 from elmlda.core import FloatArray
 
 CHOLESKY_BLOCK = 1024
 SYRK_BYTES = 96 * 1024
-"""Of one column of a symmetric product that is left to one syrk call: 24,576 numbers in float32."""
+"""Largest column of a symmetric product for one syrk call: 24,576 numbers in float32."""
 
 _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 _SCALAR = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
@@ -37,8 +36,8 @@ def add_gram(batch: FloatArray, gram: FloatArray, alpha: float = 1.0) -> None:
 
     `batch` is n × k: Fortran-ordered, or the transpose of a Fortran-ordered k × n matrix.
 
-    A large one is not left to one syrk call: OpenBLAS's threaded syrk overruns its buffers and crashes
-    (seen with two threads and 15,680 rows in float64; numpy issue 19685).
+    A large product is split into several syrk calls, because OpenBLAS's threaded syrk overruns its
+    buffers and crashes (seen with two threads and 15,680 rows in float64; numpy issue 19685).
     """
     n, size = len(batch), SYRK_BYTES // gram.itemsize
     require_shapes(gram=(gram.shape, (n, n)))
@@ -55,9 +54,9 @@ def add_gram(batch: FloatArray, gram: FloatArray, alpha: float = 1.0) -> None:
 def multiply(
     a: FloatArray, b: FloatArray, out: FloatArray, *, add: bool = False, alpha: float = 1.0
 ) -> None:
-    """Write alpha · a · b into `out`, or add it. Each may be C- or Fortran-ordered, or a block."""
+    """Write alpha · a · b into `out`, or add it. All three may be C- or Fortran-ordered, or blocks."""
     require_shapes(b=(b.shape, (a.shape[1], out.shape[1])), out=(out.shape, (len(a), out.shape[1])))
-    if _is_c_ordered(out):
+    if _as_stored(out)[1] == "T":
         # outᵀ = bᵀ · aᵀ is Fortran-ordered.
         a, b, out = b.T, a.T, out.T
     (stored_a, flag_a), (stored_b, flag_b) = _as_stored(a), _as_stored(b)
@@ -75,12 +74,12 @@ def solve_lower(factor: FloatArray, right: FloatArray, *, transposed: bool = Fal
 def cholesky(matrix: FloatArray) -> int:
     """Replace the lower triangle of `matrix` by its Cholesky factor.
 
-    Blocked here and not left to one potrf call: OpenBLAS's threaded potrf overruns its buffers and
+    The factorisation is split into blocks, because OpenBLAS's threaded potrf overruns its buffers and
     crashes with two threads and large matrices (seen with 15,680 rows; OpenBLAS issue 2562).
 
     Returns
     -------
-    n_factored : the size of the leading block that is positive definite, and factored
+    n_factored : size of the leading block that is positive definite and was factorised
     """
     n = len(matrix)
     require_shapes(matrix=(matrix.shape, (n, n)))
@@ -98,25 +97,34 @@ def cholesky(matrix: FloatArray) -> int:
     return n
 
 
-def _is_c_ordered(block: FloatArray) -> bool:
-    return block.strides[1] == block.itemsize and block.strides[0] != block.itemsize
-
-
 def _as_stored(block: FloatArray) -> tuple[FloatArray, str]:
-    """The block or its transpose, whichever is Fortran-ordered, and BLAS's transposition flag."""
-    return (block.T, "T") if _is_c_ordered(block) else (block, "N")
+    """Return the block or its transpose, whichever is Fortran-ordered, and the transposition flag."""
+    is_c_ordered = block.strides[1] == block.itemsize and block.strides[0] != block.itemsize
+    return (block.T, "T") if is_c_ordered else (block, "N")
 
 
 def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: Any) -> None:
-    """Call as Fortran does: all by reference, a matrix with its leading dimension after it."""
+    """Call a Fortran routine: arguments by reference, each matrix followed by its leading dimension.
+
+    Matrices in any other layout than Fortran-ordered blocks are refused.
+    """
     if dtype not in _SCALAR:
         raise ValueError(f"expected float32 or float64, got {dtype}")
     scalar = _SCALAR[dtype]
     passed: list[object] = []
     for argument in arguments:
         if isinstance(argument, np.ndarray):
-            leading = ctypes.c_int(leading_dimension(argument, dtype))
-            passed += [argument.ctypes.data, ctypes.byref(leading)]
+            rows, columns = argument.shape
+            leading, odd = divmod(argument.strides[1], dtype.itemsize)
+            if (
+                argument.dtype != dtype
+                or (rows > 1 and argument.strides[0] != dtype.itemsize)
+                or (columns > 1 and (odd or leading < rows))
+            ):
+                raise ValueError(
+                    f"expected a Fortran-ordered {dtype} block, got {argument.dtype} {argument.strides}"
+                )
+            passed += [argument.ctypes.data, ctypes.byref(ctypes.c_int(max(1, rows, leading)))]
             continue
         if isinstance(argument, str):
             argument = ctypes.c_char(argument.encode())
@@ -124,33 +132,20 @@ def _call(module: ModuleType, routine: str, dtype: np.dtype[Any], *arguments: An
             argument = ctypes.c_int(argument)
         elif isinstance(argument, float):
             argument = scalar(argument)
-        passed.append(ctypes.byref(argument))  # a ctypes.c_int that was passed as such gets a result
+        passed.append(ctypes.byref(argument))  # a ctypes.c_int from the caller receives a result
     _function(module, _PREFIX[dtype] + routine)(*passed)
 
 
-def leading_dimension(block: NDArray[Any], dtype: np.dtype[Any]) -> int:
-    """Leading dimension of a Fortran-ordered block; a wrong layout must never reach BLAS."""
-    rows, columns = block.shape
-    leading, odd = divmod(block.strides[1], dtype.itemsize)
-    if (
-        block.dtype != dtype
-        or (rows > 1 and block.strides[0] != dtype.itemsize)
-        or (columns > 1 and (odd or leading < rows))
-    ):
-        raise ValueError(f"expected a Fortran-ordered {dtype} block, got {block.dtype} {block.strides}")
-    return int(max(1, rows, leading))
-
-
 def require_shapes(**shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    """Wrong shapes must never reach BLAS either: it would read and write past the arrays."""
-    for name, (found, expected) in shapes.items():
-        if found != expected:
-            raise ValueError(f"{name} is {found}, expected {expected}")
+    """Refuse wrong shapes, with which BLAS would read and write past the arrays."""
+    for name, (shape, expected) in shapes.items():
+        if shape != expected:
+            raise ValueError(f"{name} is {shape}, expected {expected}")
 
 
 @cache
 def _function(module: ModuleType, name: str) -> Callable[..., None]:
-    """The routine behind scipy's Cython declaration `void name(char *, int *, …)`."""
+    """Return the routine behind scipy's Cython declaration `void name(char *, int *, …)`."""
     capsule = module.__pyx_capi__[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -158,6 +153,8 @@ def _function(module: ModuleType, name: str) -> Callable[..., None]:
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     signature: bytes = get_name(capsule)
     if b"int *" not in signature:
-        raise ImportError(f"scipy's {name} has integers of another size than expected: {signature!r}")
+        raise ImportError(
+            f"scipy's {name} has other integers than the expected 32-bit ones: {signature!r}"
+        )
     prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (signature.count(b",") + 1))
     return prototype(get_pointer(capsule, signature))

@@ -1,4 +1,4 @@
-"""Ensembles over random subsets: the mean error of 1 to `size` networks combined by mean posteriors."""
+"""Errors of ensembles over random subsets of networks; an ensemble averages posteriors."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from numpy.typing import NDArray
 from elmlda.core import FloatArray, IntArray
 
 ALL_DRAWS = -1
-"""`left_out` of the rows over all draws; rows below it are batches of draws, see `draw_subsets`."""
+"""`left_out` of the rows over all draws; lower values are batches of draws, see `draw_subsets`."""
 N_BATCHES = 200
 TIE = 2.0**-30
-"""Below float16's smallest step, 2⁻²⁴: equal sums go to the class that comes first, as argmax does."""
+"""A lead smaller than float16's smallest step, 2⁻²⁴. It gives ties to the first class, like argmax.
+Earlier versions kept posteriors in float16, whose sums tie; in float64 only equal posteriors do."""
 
 
 def draw_subsets(
-    posteriors: NDArray[np.float16],
+    posteriors: FloatArray,
     labels: IntArray,
     n_draws: int,
     size: int,
     rng: np.random.Generator,
 ) -> dict[str, FloatArray | IntArray]:
-    """Draw `size` networks without replacement, in random order; combine the first 1 to `size`.
+    """Draw `size` networks without replacement, and combine the first 1 to `size` of each draw.
 
-    Sums of float16 in float64 are exact, so that the order of addition does not matter.
+    Sums of float16 values are exact in float64 and do not depend on the order of addition.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def draw_subsets(
     columns : size, left_out, draws, errors
         The mean number of errors of `size` networks over all draws (left_out -1), over the draws
         without network left_out (0 or more; NaN if there are none), and over each of 200 consecutive
-        batches of draws (left_out -2, -3, …), whose scatter is the Monte Carlo noise.
+        batches of draws (left_out -2, -3, …). The batches' scatter is the Monte Carlo noise.
     """
     orders = rng.permuted(np.tile(np.arange(len(posteriors)), (n_draws, 1)), axis=1)[:, :size]
     errors = count_subset_errors(posteriors, labels, orders).astype(np.float64)
@@ -56,29 +57,26 @@ def draw_subsets(
     }
 
 
-def count_subset_errors(
-    posteriors: NDArray[np.float16], labels: IntArray, orders: IntArray
-) -> IntArray:
-    """Errors (n_draws × size) of the first 1, 2, … networks of each order (n_draws × size)."""
+def count_subset_errors(posteriors: FloatArray, labels: IntArray, orders: IntArray) -> IntArray:
+    """Count errors (n_draws × size) of the first 1, 2, … networks of each order (n_draws × size)."""
     leads, starts = _list_rivals(posteriors, labels)
     errors = np.zeros(orders.shape, np.int64)
     if len(starts):
         for draw, order in enumerate(orders):
-            is_beaten = leads[order].cumsum(axis=0) > 0
-            errors[draw] = np.logical_or.reduceat(is_beaten, starts, axis=1).sum(axis=1)
+            is_ahead = leads[order].cumsum(axis=0) > 0
+            errors[draw] = np.logical_or.reduceat(is_ahead, starts, axis=1).sum(axis=1)
     return errors
 
 
-def _list_rivals(
-    posteriors: NDArray[np.float16], labels: IntArray
-) -> tuple[FloatArray, NDArray[np.intp]]:
-    """What each class that could win by mistake leads the true one by, in each network.
+def _list_rivals(posteriors: FloatArray, labels: IntArray) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Return the lead of each rival class over the true class in each network.
 
-    Only a class that leads in at least one network can lead in a sum: on MNIST a few in a thousand.
+    Only a class that leads in at least one network can lead in a sum. On MNIST these are a few in a
+    thousand.
 
     Returns
     -------
-    leads : n_networks × n_rivals, those of one sample side by side
+    leads : n_networks × n_rivals, grouped by sample
     starts : the first rival of each sample that has one
     """
     n_classes = posteriors.shape[2]
@@ -88,5 +86,6 @@ def _list_rivals(
     is_rival = ((posteriors > own) | ((posteriors == own) & is_before)).any(axis=0) & ~truth
     samples, classes = np.nonzero(is_rival)
     ahead = posteriors[:, samples, classes].astype(np.float64) - own[:, samples, 0]
-    leads = ahead + TIE * is_before[samples, classes]
+    tie = TIE if posteriors.dtype == np.float16 else np.finfo(np.float64).tiny
+    leads = ahead + tie * is_before[samples, classes]
     return leads, np.unique(samples, return_index=True)[1]

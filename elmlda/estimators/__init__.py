@@ -10,7 +10,8 @@ except (ImportError, AttributeError) as error:
         "elmlda's estimators need scikit-learn 1.6 or newer: pip install 'elmlda[sklearn]'"
     ) from error
 
-from elmlda.estimators.classifier import ELMClassifier
+from elmlda.estimators.elm import ELMClassifier, FeatureScaleWarning
 from elmlda.estimators.ensemble import ELMEnsembleClassifier
+from elmlda.estimators.head import LDAClassifierCV
 
-__all__ = ["ELMClassifier", "ELMEnsembleClassifier"]
+__all__ = ["ELMClassifier", "ELMEnsembleClassifier", "FeatureScaleWarning", "LDAClassifierCV"]

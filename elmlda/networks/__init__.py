@@ -1,1 +1,1 @@
-"""One network, from data to result."""
+"""Training and testing of one network, its cost, and the timing of both methods."""

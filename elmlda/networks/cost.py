@@ -1,4 +1,4 @@
-"""What a network costs: memory, and the time its floating-point operations take here."""
+"""The cost of a network: peak memory, and the time of its operations on this machine."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from threadpoolctl import threadpool_limits
 from elmlda.core.blas import multiply
 from elmlda.core.leave_one_out import MOST_DECOMPOSED, UNITS_PER_SOLVE
 from elmlda.core.solve import LostPrecisionError
-from elmlda.core.statistics import count_rows
-from elmlda.datasets import Dataset
+from elmlda.core.sums import count_rows
+from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
-from elmlda.machine import available_memory, held_memory
-from elmlda.settings import NetworkSettings
+from elmlda.machine import free_memory
+from elmlda.settings import NetworkOptions
 
 Result = TypeVar("Result")
 
 CHUNK = 4000
-"""Samples whose hidden outputs are held at a time: fewer take less memory and more time."""
+"""Samples whose hidden outputs are held at a time. A smaller chunk takes less memory and more time."""
 HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np.float64}
 BASE_BYTES = 90_000_000
-"""The interpreter with its libraries and BLAS's buffers."""
+"""Memory of the interpreter, the libraries and BLAS's buffers."""
 LARGE_BYTES = 32 << 20
-"""Freed arrays up to this size may stay with the process: glibc's threshold rises no higher."""
+"""Freed arrays up to this size may stay allocated: the upper limit of glibc's mmap threshold."""
 NETWORK_SECONDS = 0.01
-"""What a network takes beyond its floating-point operations: drawing, rows, writing to disk."""
+"""Time of a network besides its operations: random numbers, rows, writing to disk."""
 SLOWEST = 2.5
-"""A run takes up to this many times what matrix products take for the same operations."""
+"""Upper bound of a run's time relative to matrix products with as many operations."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What the cost of a network depends on."""
+    """The sizes and options that determine a network's cost."""
 
     n_train: int
     n_test: int
@@ -47,13 +47,17 @@ class Problem:
     sizes: tuple[int, ...]
     precision: str = "mixed"
     n_ridges: int = 1
-    """Each has a factorisation of its own."""
+    """Number of ridges, of which each needs a factorisation."""
     has_rule: bool = False
-    """Whether a ridge is chosen by leaving one out, at every size."""
+    """Whether leave-one-out chooses a ridge at every size."""
     leaves_out: bool = False
-    """Whether a sample of the hidden outputs is held, to leave one out."""
+    """Whether a row sample is held for leave-one-out."""
     input_bytes: int = 0
     """Memory of the data."""
+    leaves_all_out: bool = False
+    """Whether all rows are held for leave-one-out."""
+    may_be_dual: bool = False
+    """Whether the dual problem is solved for fewer samples than hidden units."""
 
     @classmethod
     def for_dataset(
@@ -64,7 +68,7 @@ class Problem:
         ridges: Sequence[float | str],
         temperature: float | str = 1.0,
     ) -> Self:
-        """A network that is trained and tested on this data set."""
+        """Describe a network that is trained and tested on this data set."""
         assert data.test is not None
         shape = len(data.train.labels), len(data.test.labels), data.n_inputs, data.n_classes
         has_rule = "loo" in ridges
@@ -72,57 +76,60 @@ class Problem:
         return cls(*shape, tuple(sizes), precision, *rules, data.nbytes)
 
     @property
-    def n_hidden(self) -> int:
-        return self.sizes[-1]
-
-    @property
     def n_left_out(self) -> int:
-        """Training samples that are held to be left out."""
-        return min(self.n_train, count_rows(self.n_hidden)) if self.leaves_out else 0
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of a hidden output."""
-        return int(HIDDEN_DTYPES[self.precision]().itemsize)
+        """Number of training samples in the row sample."""
+        most = self.n_train if self.leaves_all_out else count_rows(self.sizes[-1])
+        return min(self.n_train, most) if self.leaves_out else 0
 
 
 def predict_peak_bytes(problem: Problem, jobs: int = 1) -> int:
-    """Peak memory of networks side by side, in as many processes, which share the data.
+    """Predict the peak memory of `jobs` processes that each train a network and share the data.
 
-    It comes while statistics are accumulated (Gram matrix and a chunk of hidden outputs), while they
-    are factorised (Gram matrix and its float64 factor, or its eigenvectors and a copy), or when all
-    scores are there (of both methods and of PI with a constant unit, with what makes them). Samples to
-    be left out are held until then, and copied, or projected twice on the eigenvectors.
+    The peak is reached while sums are accumulated (Gram matrix and a chunk of hidden outputs), during
+    the factorisation (Gram matrix and its float64 factor, or its eigenvectors and a copy), or with the
+    scores (of PI, LDA and PI with a constant unit, and intermediate arrays). Leave-one-out holds and
+    copies a row sample, or projects it on the eigenvectors twice. The dual problem takes all hidden
+    outputs, blocks of columns, and four matrices of n_train × n_train.
     """
-    p, m = problem, problem.n_hidden
+    p, m, n_left_out = problem, problem.sizes[-1], problem.n_left_out
+    itemsize = np.dtype(HIDDEN_DTYPES[p.precision]).itemsize
     is_decomposed = p.has_rule and m <= MOST_DECOMPOSED
-    copied = p.itemsize * (p.n_left_out + min(m, UNITS_PER_SOLVE)) if p.n_left_out else 0
+    copied = itemsize * (n_left_out + min(m, UNITS_PER_SOLVE)) if n_left_out else 0
     if p.has_rule:
-        copied = max(copied, 8 * p.n_left_out)
-    gram = p.itemsize * m * (m + p.n_left_out)
-    factor = 16 * m * (m + p.n_left_out) if is_decomposed else m * (8 * m + copied)
-    chunk = p.itemsize * min(CHUNK, p.n_train) * (m + p.n_inputs)
-    kept_chunk = min(chunk, LARGE_BYTES)  # a process may keep it after it was freed
+        copied = max(copied, 8 * n_left_out)
+    gram = itemsize * m * (m + n_left_out)
+    factor = 16 * m * (m + n_left_out) if is_decomposed else m * (8 * m + copied)
+    chunk = itemsize * min(CHUNK, p.n_train) * (m + p.n_inputs)
+    kept_chunk = min(chunk, LARGE_BYTES)  # may stay allocated after it was freed
     outputs = 8 * p.n_classes * len(p.sizes) * p.n_ridges
-    weights = p.itemsize * m * p.n_inputs + outputs * m
+    weights = itemsize * m * p.n_inputs + outputs * m
     peak = max(gram + chunk, gram + factor + kept_chunk, kept_chunk + 5 * outputs * p.n_test)
+    if p.may_be_dual and p.n_train < m:
+        hidden = itemsize * p.n_train * (m + p.n_inputs) if p.n_inputs else 0
+        peak = hidden + LARGE_BYTES + 32 * p.n_train**2 + 2 * outputs * m
     one = BASE_BYTES + weights + peak
     return p.input_bytes + (one if jobs == 1 else BASE_BYTES + jobs * one)
 
 
-def free_memory() -> int | None:
-    """Bytes that a run may take: free memory, and the memory that this process has already."""
-    available = available_memory()
-    return None if available is None else available + held_memory()
+class OutOfMemoryError(ElmldaError, MemoryError):
+    """More memory is needed than is free."""
 
 
-def require_memory(problem: Problem, jobs: int = 1) -> None:
-    """Refuse what takes more memory than is free, and say what would fit."""
+def require_memory(problem: Problem, jobs: int = 1, size_name: str | None = None) -> None:
+    """Refuse networks that need more memory than is free; the message says what would fit.
+
+    `size_name` is the name of the option for hidden units if it is neither `hidden` nor `fanout`. A
+    problem without inputs has features instead of hidden units.
+    """
     free, needed = free_memory(), predict_peak_bytes(problem, jobs)
-    if free is None or needed <= free:
+    if needed <= free:
         return
-    m, is_fanout = problem.n_hidden, problem.n_hidden % problem.n_inputs == 0
-    name, unit = ("fanout", problem.n_inputs) if is_fanout else ("hidden", 1)
+    m, memory = problem.sizes[-1], f"{needed / 1e9:.2f} GB of memory"
+    if not problem.n_inputs:
+        fact = f"{m:,} features need {memory}, {free / 1e9:.2f} GB are free."
+        raise OutOfMemoryError(fact, "Select features, or free some memory first.")
+    is_fanout = not size_name and m % problem.n_inputs == 0
+    name, unit = ("fanout", problem.n_inputs) if is_fanout else (size_name or "hidden", 1)
 
     def bytes_of(n_units: int) -> int:
         largest = n_units * unit
@@ -135,50 +142,45 @@ def require_memory(problem: Problem, jobs: int = 1) -> None:
     }
     fitting = {name: value for name, value in largest.items() if value}
     at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
-    raise ElmldaError(
-        f"{m:,} hidden units need {needed / 1e9:.2f} GB of memory{at_a_time}, {free / 1e9:.2f} GB are "
-        "free.",
-        "At most {} would fit." if fitting else "Nothing smaller would fit: free some memory first.",
+    raise OutOfMemoryError(
+        f"{m:,} hidden units need {memory}{at_a_time}, {free / 1e9:.2f} GB are free.",
+        "At most {} would fit." if fitting else "No smaller one would fit: free some memory first.",
         **fitting,
     )
 
 
 def in_enough_precision(
-    train: Callable[[NetworkSettings], Result], settings: NetworkSettings, double_bytes: int
+    train: Callable[[NetworkOptions], Result], settings: NetworkOptions, double_bytes: int
 ) -> Result:
-    """Train a network, and again in double precision where float32 was not enough.
+    """Train a network, and train it again in double precision if float32 was not precise enough.
 
-    It takes `double_bytes` of memory then, and is refused if they are not free.
+    Double precision is refused if fewer than `double_bytes` bytes of memory are free.
     """
     with suppress(LostPrecisionError):
         return train(settings)
-    free = free_memory()
-    if free is not None and double_bytes > free:
-        raise ElmldaError(
-            "float32 is not enough here, and in double precision the network needs "
+    if double_bytes > (free := free_memory()):
+        raise OutOfMemoryError(
+            "float32 is not precise enough for this network. Double precision needs "
             f"{double_bytes / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free.",
-            "Use a larger {ridge} or fewer hidden units; what was recorded is safe.",
+            "Use a larger {ridge} or fewer hidden units. Recorded results are safe.",
             ridge=None,
         )
     return train(settings.in_double())
 
 
-# Time
-
-
 def count_operations(problem: Problem) -> tuple[float, float]:
-    """Floating-point operations in the hidden layer's precision, and in float64.
+    """Count floating-point operations in the hidden layer's precision and in float64.
 
-    Of a nested network: all hidden sizes, both methods, trained and tested.
+    The operations train and test both methods at all nested sizes of one network.
     """
-    p, m, n_sizes = problem, float(problem.n_hidden), len(problem.sizes)
+    p, m, n_sizes = problem, float(problem.sizes[-1]), len(problem.sizes)
     hidden = 2 * (p.n_train + p.n_test) * p.n_inputs * m
     hidden += p.n_train * m * (m + 1) + 2 * p.n_train * m * p.n_classes
-    # A size's weights take those units alone: on average half of them all.
+    # Each size's scores need its own units only, on average half of all units.
     scores = p.n_test * m * p.n_classes * (n_sizes + 1)
     solver = p.n_ridges * (m**3 / 3 + m**2 * p.n_classes * (1 + n_sizes) + scores)
     solver += p.n_left_out * m**2  # leverages
-    if p.has_rule:  # at every size, eigenvalues and eigenvectors, or some seven factorisations
+    if p.has_rule:  # at every size an eigendecomposition or about seven factorisations
         small, large = (
             [n for n in p.sizes if (n > MOST_DECOMPOSED) == is_large] for is_large in (0, 1)
         )
@@ -187,19 +189,19 @@ def count_operations(problem: Problem) -> tuple[float, float]:
     return hidden, solver
 
 
-def estimate_seconds(problem: Problem, n_networks: int, jobs: int, threads: int) -> tuple[float, float]:
-    """The least and the most time that `n_networks` take here, by matrix products just now."""
+def estimate_seconds(problem: Problem, n_networks: int, jobs: int, threads: int) -> float:
+    """Return an upper bound of the time of `n_networks` from the speed of matrix products."""
     if not n_networks:
-        return 0.0, 0.0
+        return 0.0
     with threadpool_limits(threads, user_api="blas"):
         speeds = [measure_speed(HIDDEN_DTYPES[name]) for name in (problem.precision, "double")]
     one = sum(n / speed for n, speed in zip(count_operations(problem), speeds, strict=True))
     rounds = -(-n_networks // jobs)
-    return rounds * (one + NETWORK_SECONDS), rounds * (SLOWEST * one + 10 * NETWORK_SECONDS)
+    return rounds * (SLOWEST * one + 10 * NETWORK_SECONDS)
 
 
 def measure_speed(dtype: type[np.floating], n: int = 1024, seconds: float = 0.1) -> float:
-    """Operations a second of BLAS's n × n matrix products, the first not counted."""
+    """Measure BLAS's operations per second for n × n matrix products; the first is not timed."""
     a = np.full((n, n), 0.5, dtype)
     out = np.empty_like(a)
     multiply(a, a, out)

@@ -1,4 +1,4 @@
-"""Posteriors that mean what they say: the paper's are too sure, and a temperature corrects them."""
+"""Calibrated posteriors: the paper's are overconfident, and a temperature corrects them."""
 
 import numpy as np
 import sklearn

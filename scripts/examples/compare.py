@@ -1,4 +1,4 @@
-"""Against scikit-learn's MLPClassifier and LogisticRegression, on its digits."""
+"""Compare with scikit-learn's MLPClassifier and LogisticRegression on its digits."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Several networks, their posterior probabilities averaged."""
+"""Average the posterior probabilities of several networks."""
 
 import numpy as np
 from sklearn.datasets import load_digits

@@ -1,4 +1,4 @@
-"""Training on a file that need not fit in memory, batch by batch, and going on another day."""
+"""Train on a file that need not fit in memory, batch by batch, and continue another day."""
 
 import pickle
 import tempfile
@@ -16,7 +16,8 @@ with tempfile.TemporaryDirectory() as folder:
     images = np.load(Path(folder, "images.npy"), mmap_mode="r")  # read from disk as it is used
     labels = np.load(Path(folder, "labels.npy"), mmap_mode="r")
 
-    stream = ELMClassifier(random_state=0)
+    # Only fit can choose the weight range, because a stream has no samples yet.
+    stream = ELMClassifier(weight_range=0.2, random_state=0)
     for start in range(0, 900, 100):
         batch = slice(start, start + 100)
         stream.partial_fit(images[batch] / 16, labels[batch], classes=np.arange(10))
@@ -29,6 +30,6 @@ with tempfile.TemporaryDirectory() as folder:
         stream.partial_fit(images[batch] / 16, labels[batch])
     print(f"{100 * stream.score(X[1500:] / 16, y[1500:]):.1f} % right after 1500 digits")
 
-at_once = ELMClassifier(random_state=0).fit(X[:1500] / 16, y[:1500])
+at_once = ELMClassifier(weight_range=0.2, random_state=0).fit(X[:1500] / 16, y[:1500])
 same = np.array_equal(stream.predict(X / 16), at_once.predict(X / 16))
 print("the same network as from all at once:", same)

@@ -6,17 +6,16 @@ import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import multivariate_normal
 
 from elmlda.core.evaluate import (
     SMALLEST,
     brier_score,
     calibration_error,
+    confidence_bins,
     count_errors,
+    keep_choice,
     log_loss,
     posteriors,
-    posteriors_of_choice,
-    round_posteriors,
 )
 
 properties = settings(derandomize=True, deadline=None, max_examples=150)
@@ -53,25 +52,6 @@ def test_no_score_is_too_large(size):
     np.testing.assert_allclose(posteriors(scores), expected, rtol=1e-15)
 
 
-def test_posteriors_are_bayes_rule_with_gaussian_densities():
-    """Eq. (7) and (8) with scipy's densities; Eq. (15)'s scores from the same μ, Σ and π."""
-    rng = np.random.default_rng(0)
-    means, priors, a = rng.normal(size=(3, 4)), np.array([0.2, 0.5, 0.3]), rng.normal(size=(20, 4))
-    covariance = np.cov(rng.normal(size=(4, 30)))
-    densities = np.stack([multivariate_normal(mean, covariance).pdf(a) for mean in means], axis=1)
-    expected = priors * densities / (densities @ priors)[:, None]
-    directions = np.linalg.solve(covariance, means.T)
-    scores = np.log(priors) + a @ directions - np.einsum("nm,mn->n", means, directions) / 2
-    np.testing.assert_allclose(posteriors(scores), expected, rtol=1e-10)
-
-
-def test_posteriors_of_every_size_at_once():
-    scores = np.random.default_rng(0).normal(size=(4, 3, 5))
-    found = posteriors(scores)
-    for size in range(3):
-        np.testing.assert_allclose(found[:, size], eq_14(scores[:, size]), rtol=1e-13)
-
-
 @properties
 @given(scores_of_classes, st.integers(0, 2**32))
 def test_posteriors_of_choice_choose_what_the_scores_choose(thousandths, seed):
@@ -81,7 +61,7 @@ def test_posteriors_of_choice_choose_what_the_scores_choose(thousandths, seed):
     for _ in range(3):
         near = np.nextafter(scores.max(axis=1, keepdims=True), rng.choice([-np.inf, np.inf]))
         scores = np.where(rng.random(scores.shape) < 0.4, near, scores)
-    found = posteriors_of_choice(scores)
+    found = keep_choice(posteriors(scores), scores)
     np.testing.assert_array_equal(found.argmax(axis=1), scores.argmax(axis=1))
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-14)
     np.testing.assert_allclose(found, posteriors(scores), rtol=1e-14)
@@ -116,7 +96,7 @@ def test_errors_counted_by_hand():
 def test_rounding_keeps_the_choice_where_float32_ties():
     exact = np.array([[0.5 - 1e-12, 0.5 + 1e-12], [0.5 + 1e-12, 0.5 - 1e-12], [0.25, 0.75]])
     assert exact.astype(np.float32).argmax(axis=1).tolist() == [0, 0, 1]
-    rounded = round_posteriors(exact)
+    rounded = keep_choice(exact.astype(np.float32), exact)
     assert rounded.dtype == np.float32
     assert rounded.argmax(axis=1).tolist() == [1, 0, 1]
     np.testing.assert_allclose(rounded, exact, rtol=2e-7)
@@ -162,14 +142,6 @@ def test_against_scikit_learn_and_the_definitions(seed, n_classes, sharpness):
     assert calibration_error(posteriors, labels) == pytest.approx(expected, rel=1e-9)
 
 
-def test_float32_gives_what_its_float64_gives():
-    posteriors, labels = draw(0)
-    rounded = posteriors.astype(np.float32)
-    assert log_loss(rounded, labels) == log_loss(rounded.astype(float), labels)
-    assert brier_score(rounded, labels) == brier_score(rounded.astype(float), labels)
-    assert calibration_error(rounded, labels) == calibration_error(rounded.astype(float), labels)
-
-
 def test_a_posterior_of_zero_counts_as_the_smallest_float32():
     posteriors = np.array([[1, 0], [0, 1], [1 - SMALLEST / 2, SMALLEST / 2]])
     labels = np.array([0, 0, 1])
@@ -177,14 +149,7 @@ def test_a_posterior_of_zero_counts_as_the_smallest_float32():
     assert log_loss(posteriors.astype(np.float32), labels) == log_loss(posteriors, labels)
 
 
-def test_extremes_of_brier():
-    assert brier_score(np.eye(3), np.arange(3)) == 0
-    assert brier_score(np.eye(3), np.array([1, 2, 0])) == 2
-    assert brier_score(np.full((1, 2), 0.5), np.array([0])) == 0.5
-
-
-def test_upper_edges_belong_to_their_bins():
-    """One is sure and right, the other a little surer and wrong: in one bin they would cancel."""
-    sure = np.array([8 / 15, np.nextafter(8 / 15, 1)])
-    found = calibration_error(np.stack([sure, 1 - sure], axis=1), np.array([0, 1]))
-    assert found == pytest.approx(((1 - 8 / 15) + 8 / 15) / 2)
+def test_an_edge_belongs_to_the_lower_bin():
+    edges = np.arange(1, 16) / 15
+    np.testing.assert_array_equal(confidence_bins(edges), np.arange(15))
+    np.testing.assert_array_equal(confidence_bins(np.nextafter(edges[:-1], 1)), np.arange(1, 15))

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmlda.core import hidden
-from elmlda.core.hidden import ACTIVATIONS, HiddenLayer
-from elmlda.core.input_weights import UNITS_PER_DRAW, draw_uniform_weights
+from elmlda.core.hidden import ACTIVATIONS, UNITS_PER_DRAW, HiddenLayer, draw_uniform_weights
 from elmlda.options import ACTIVATIONS as ACTIVATION_NAMES
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)

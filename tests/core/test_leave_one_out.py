@@ -14,28 +14,36 @@ from elmlda.core.leave_one_out import (
     RIDGES,
     SLACK,
     LeaveOneOut,
+    RidgePath,
+    SampleDecomposition,
     choose_ridge,
     fit_temperature,
     fit_temperatures,
     leverages,
 )
 from elmlda.core.solve import LostPrecisionError, derive_lda, solve_pi
-from elmlda.core.statistics import Statistics
+from elmlda.core.sums import Sums
 from elmlda.errors import ElmldaValueError
 
 PRIORS = np.array([0.2, 0.3, 0.5])
 
 
 def accumulate_weighted(hidden, labels, weights, n_classes=3):
-    statistics = Statistics.zeros(hidden.shape[1], n_classes)
-    statistics.add(hidden.copy(), labels, weights)
-    return statistics
+    sums = Sums.zeros(hidden.shape[1], n_classes)
+    sums.add(hidden.copy(), labels, weights)
+    return sums
 
 
 def leave_out(hidden, labels, counts=None, priors=None, weights=None, class_weights=None):
     counts = np.bincount(labels) if counts is None else counts
     weights = np.ones(len(labels)) if weights is None else weights
-    return LeaveOneOut(hidden, labels, weights, counts, priors, class_weights)
+    whole = 1.0 if class_weights is None else class_weights[labels]
+    portions = np.minimum(weights, whole)[:, None]
+    return LeaveOneOut(hidden, labels, weights, portions, counts.astype(float), priors)
+
+
+def choose(sums, left_out, *args, **kwargs):
+    return choose_ridge(RidgePath.of(sums, left_out), left_out, *args, **kwargs)
 
 
 def really_leave_out(hidden, labels, ridge, priors, weights=None, rows=None):
@@ -59,15 +67,16 @@ def really_leave_out(hidden, labels, ridge, priors, weights=None, rows=None):
 
 def routes(hidden, labels, priors=None, weights=None):
     """Every way to the residuals, as functions of the ridge."""
-    statistics = (
+    sums = (
         accumulate(hidden, labels, 3)
         if weights is None
         else accumulate_weighted(hidden, labels, weights)
     )
-    left_out = leave_out(hidden, labels, statistics.class_counts, priors, weights)
-    yield left_out, leave_one_out._decompose_samples(left_out)
-    yield left_out, leave_one_out._decompose_units(statistics, left_out)
-    yield left_out, leave_one_out._factorise_each(statistics, left_out)
+    left_out = leave_out(hidden, labels, sums.class_counts, priors, weights)
+    rows = hidden if weights is None else hidden * np.sqrt(weights)[:, None]
+    yield left_out, SampleDecomposition(rows @ rows.T, left_out).residuals_at
+    yield left_out, leave_one_out._decompose_units(sums, left_out)
+    yield left_out, leave_one_out._factorise_each(sums, left_out)
 
 
 def add_constant(hidden):
@@ -133,13 +142,13 @@ def test_temperatures_at_every_nested_size(ridge):
     if ridge:  # without one, a constant unit makes the covariance singular
         hidden = add_constant(hidden)
     sizes, rows = (3, 10, hidden.shape[1]), np.arange(0, 90, 2)
-    statistics, found = accumulate(hidden, labels, 3), []
+    sums, found = accumulate(hidden, labels, 3), []
 
     def inspect(factor, sound_sizes):
         found.append(leverages(factor, hidden[rows], sound_sizes))
 
-    pi = solve_pi(statistics, sizes, ridge, inspect=inspect)
-    left_out = leave_out(hidden[rows], labels[rows], statistics.class_counts, PRIORS)
+    pi = solve_pi(sums, sizes, ridge, inspect=inspect)
+    left_out = leave_out(hidden[rows], labels[rows], sums.class_counts, PRIORS)
     tempered = fit_temperatures(pi, found[0], left_out)
     for i, size in enumerate(sizes):
         a = hidden[:, :size]
@@ -164,9 +173,9 @@ def test_leverages_are_the_same_in_parts(monkeypatch, dtype, tolerance):
 def test_sizes_that_are_singular_have_no_temperature():
     hidden, labels = draw_samples(6, 60, 6, 3)
     hidden = np.hstack([hidden, hidden[:, :2]])
-    statistics, found = accumulate(hidden, labels, 3), []
+    sums, found = accumulate(hidden, labels, 3), []
     with pytest.warns(UserWarning, match="rank 6"):
-        pi = solve_pi(statistics, (4, 8), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
+        pi = solve_pi(sums, (4, 8), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
     small, large = fit_temperatures(pi, found[0], leave_out(hidden, labels))
     assert small.temperature > 0
     assert np.isnan(large.temperature)
@@ -175,12 +184,12 @@ def test_sizes_that_are_singular_have_no_temperature():
 def test_as_many_units_as_samples_have_no_temperature():
     """Without a sample the covariance is singular."""
     hidden, labels = draw_samples(6, 24, 20, 3)
-    statistics, found = accumulate(hidden, labels, 3), []
-    pi = solve_pi(statistics, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
+    sums, found = accumulate(hidden, labels, 3), []
+    pi = solve_pi(sums, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
     assert fit_temperatures(pi, found[0], leave_out(hidden, labels))
     hidden = hidden[:21]
-    statistics, found = accumulate(hidden, labels[:21], 3), []
-    pi = solve_pi(statistics, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
+    sums, found = accumulate(hidden, labels[:21], 3), []
+    pi = solve_pi(sums, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
     (none,) = fit_temperatures(pi, found[0], leave_out(hidden, labels[:21]))
     assert np.isnan(none.temperature)
 
@@ -231,9 +240,9 @@ def test_scores_without_a_mistake_and_without_a_difference():
 def test_the_ridge_is_the_best_by_really_leaving_out(n_samples, n_hidden, route, monkeypatch):
     monkeypatch.setattr(leave_one_out, "MOST_DECOMPOSED", route)
     hidden, labels = draw_samples(7, n_samples, n_hidden, 3, spread=0.7)
-    statistics = accumulate(hidden, labels, 3)
+    sums = accumulate(hidden, labels, 3)
     unit = np.trace(hidden.T @ hidden) / n_hidden
-    found, tempered = choose_ridge(statistics, leave_out(hidden, labels, priors=PRIORS))
+    found, tempered = choose(sums, leave_out(hidden, labels, priors=PRIORS))
     tried = {}
     for ridge in RIDGES[6:]:
         _, lda = really_leave_out(hidden, labels, ridge * unit, PRIORS)
@@ -246,9 +255,9 @@ def test_the_ridge_is_the_best_by_really_leaving_out(n_samples, n_hidden, route,
 
 def test_the_ridge_of_pi_is_the_best_by_really_leaving_out():
     hidden, labels = draw_samples(7, 60, 40, 3, spread=0.7)
-    statistics = accumulate(hidden, labels, 3)
+    sums = accumulate(hidden, labels, 3)
     unit = np.trace(hidden.T @ hidden) / 40
-    found, (_, loss) = choose_ridge(statistics, leave_out(hidden, labels), "pi")
+    found, (_, loss) = choose(sums, leave_out(hidden, labels), "pi")
     tried = {}
     for ridge in RIDGES[6:]:
         pi, _ = really_leave_out(hidden, labels, ridge * unit, PRIORS)
@@ -261,28 +270,28 @@ def test_of_a_weighted_class_the_whole_sample_is_left_out():
     hidden, labels = draw_samples(3, 30, 6, 3)
     class_weights = np.array([5.0, 1.0, 0.2])
     weights, rest = class_weights[labels], np.arange(30) != 4
-    statistics = accumulate_weighted(hidden, labels, weights)
+    sums = accumulate_weighted(hidden, labels, weights)
     without = accumulate_weighted(hidden[rest], labels[rest], weights[rest])
     network = solve_pi(without, (6,), 0.5)
     scores = derive_lda(network, PRIORS).scores(network.scores(hidden[4:5]))[0, 0]
-    left_out = leave_out(hidden, labels, statistics.class_counts, PRIORS, weights, class_weights)
-    residuals = leave_one_out._decompose_units(statistics, left_out)(0.5)
+    left_out = leave_out(hidden, labels, sums.class_counts, PRIORS, weights, class_weights)
+    residuals = leave_one_out._decompose_units(sums, left_out)(0.5)
     np.testing.assert_allclose(left_out.lda_scores(residuals)[4], scores, rtol=1e-9)
 
 
 def test_some_rows_are_enough():
     hidden, labels = draw_samples(8, 3000, 20, 3, spread=0.3)
-    statistics = accumulate(hidden, labels, 3)
+    sums = accumulate(hidden, labels, 3)
     rows = np.arange(0, 3000, 3)
-    _, every = choose_ridge(statistics, leave_out(hidden, labels))
-    _, some = choose_ridge(statistics, leave_out(hidden[rows], labels[rows], statistics.class_counts))
+    _, every = choose(sums, leave_out(hidden, labels))
+    _, some = choose(sums, leave_out(hidden[rows], labels[rows], sums.class_counts))
     np.testing.assert_allclose(some.log_loss, every.log_loss, rtol=0.05)
 
 
 def test_float32_gives_the_same_choice_or_says_that_it_cannot():
     hidden, labels = draw_samples(9, 200, 20, 3, spread=0.5)
     (exact, tempered), (rounded, of_rounded) = (
-        choose_ridge(accumulate(hidden, labels, 3, dtype), leave_out(hidden.astype(dtype), labels))
+        choose(accumulate(hidden, labels, 3, dtype), leave_out(hidden.astype(dtype), labels))
         for dtype in (np.float64, np.float32)
     )
     np.testing.assert_allclose((rounded, *of_rounded), (exact, *tempered), rtol=1e-3)
@@ -291,7 +300,7 @@ def test_float32_gives_the_same_choice_or_says_that_it_cannot():
     smooth = np.tanh(inputs * rng.uniform(-1, 1, 60) + rng.uniform(-1, 1, 60))
     stripes = (np.arange(300) // 40) % 3
     with pytest.raises(LostPrecisionError, match="below float32's rounding"):
-        choose_ridge(
+        choose(
             accumulate(smooth, stripes, 3, np.float32), leave_out(smooth.astype(np.float32), stripes)
         )
 
@@ -299,11 +308,11 @@ def test_float32_gives_the_same_choice_or_says_that_it_cannot():
 def test_no_class_with_two_samples():
     hidden, labels = draw_samples(10, 3, 5, 3)
     with pytest.raises(ElmldaValueError, match="no class has two samples"):
-        choose_ridge(accumulate(hidden, labels, 3), leave_out(hidden, labels))
+        choose(accumulate(hidden, labels, 3), leave_out(hidden, labels))
 
 
 def test_hidden_outputs_of_zero_leave_the_frequencies():
     labels = np.arange(40) % 4 // 3  # 3 : 1
-    statistics = accumulate(np.zeros((40, 5)), labels, 2)
-    _, found = choose_ridge(statistics, leave_out(np.zeros((40, 5)), labels))
+    sums = accumulate(np.zeros((40, 5)), labels, 2)
+    _, found = choose(sums, leave_out(np.zeros((40, 5)), labels))
     assert found.log_loss == pytest.approx(0.5623, rel=0.05)

@@ -43,19 +43,6 @@ def stack(lda):
 
 
 @properties
-@given(problems())
-def test_pi_is_the_least_squares_solution(problem):
-    hidden, labels, priors = problem
-    pi = solve_pi_literally(hidden, labels, len(priors))
-    targets = np.eye(len(priors))[labels]
-    expected = np.linalg.lstsq(hidden, targets, rcond=None)[0]
-    np.testing.assert_allclose(pi.weights, expected, rtol=1e-6, atol=1e-9)
-    fresh = fresh_outputs(hidden.shape[1])
-    np.testing.assert_allclose(pi.scores(fresh), fresh @ expected, rtol=1e-6, atol=1e-8)
-    assert pi.constants is None
-
-
-@properties
 @given(problems(), ridges)
 def test_lda_is_the_papers_equations(problem, ridge):
     hidden, labels, priors = problem
@@ -155,14 +142,6 @@ def test_a_singular_covariance_is_refused(how):
 def test_a_singular_gram_matrix_is_refused(how):
     with pytest.raises(ElmldaError, match=r"^the Gram matrix of 12 hidden units has no inverse"):
         solve_pi_literally(*dependent(how), 3)
-
-
-@pytest.mark.parametrize("how", HOWS)
-def test_a_ridge_helps(how):
-    hidden, labels = dependent(how)
-    found = stack(solve_lda_literally(hidden, labels, UNIFORM, 0.5))
-    expected = literal_lda(hidden, labels, UNIFORM, 0.5)
-    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-6)
 
 
 def test_a_class_without_samples_is_refused():

@@ -7,10 +7,8 @@ import pytest
 from equations import accumulate, draw_samples, literal_lda
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from elmlda.core import blas, factor
-from elmlda.core.evaluate import posteriors
+from elmlda.core import blas, solve
 from elmlda.core.solve import (
     LostPrecisionError,
     RankWarning,
@@ -18,7 +16,7 @@ from elmlda.core.solve import (
     derive_lda,
     solve_pi,
 )
-from elmlda.core.statistics import Statistics
+from elmlda.core.sums import Sums
 from elmlda.errors import ElmldaError
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
@@ -49,25 +47,14 @@ def problems(draw):
 # PI
 
 
-def test_pi_of_some_classes():
-    hidden, labels = draw_samples(0, 100, 8, 4)
-    pi = solve_pi(accumulate(hidden, labels, 4), (3, 8), 0.5)
-    some = np.array([3, 0])
-    found = pi.of_classes(some)
-    assert (found.sizes, found.ranks, found.n_classes) == (pi.sizes, pi.ranks, 2)
-    np.testing.assert_array_equal(found.class_counts, pi.class_counts[some])
-    np.testing.assert_allclose(found.scores(hidden), pi.scores(hidden)[:, :, some], rtol=1e-12)
-    np.testing.assert_array_equal(found.explained, pi.explained[:, [[3], [0]], [3, 0]])
-
-
 @properties
 @given(problems(), ridges)
 def test_pi_is_least_squares_at_every_size(problem, ridge):
     hidden, labels, n_classes, sizes = problem
-    statistics = accumulate(hidden, labels, n_classes)
-    gram = statistics.gram.copy()
-    pi = solve_pi(statistics, sizes, ridge)
-    np.testing.assert_array_equal(statistics.gram, gram)
+    sums = accumulate(hidden, labels, n_classes)
+    gram = sums.gram.copy()
+    pi = solve_pi(sums, sizes, ridge)
+    np.testing.assert_array_equal(sums.gram, gram)
     assert pi.ranks == pi.sizes == sizes
     scores = pi.scores(hidden)
     for i, size in enumerate(sizes):
@@ -78,11 +65,11 @@ def test_pi_is_least_squares_at_every_size(problem, ridge):
 
 def test_pi_beyond_one_block_of_columns_and_of_the_factor(monkeypatch):
     monkeypatch.setattr(blas, "CHOLESKY_BLOCK", 64)
-    monkeypatch.setattr(factor, "COLUMNS_PER_COPY", 50)
+    monkeypatch.setattr(solve, "COLUMNS_PER_COPY", 50)
     hidden, labels = draw_samples(0, 600, 170, 4)
-    statistics = accumulate(hidden, labels, 4)
-    statistics.gram[np.triu_indices(170, 1)] = np.nan  # The upper triangle is nobody's.
-    pi = solve_pi(statistics, (49, 64, 128, 170), ridge=0.5)
+    sums = accumulate(hidden, labels, 4)
+    sums.gram[np.triu_indices(170, 1)] = np.nan  # The upper triangle is nobody's.
+    pi = solve_pi(sums, (49, 64, 128, 170), ridge=0.5)
     for size in pi.sizes:
         expected = least_squares(hidden[:, :size], labels, 4, 0.5)
         np.testing.assert_allclose(pi.at(size), expected, rtol=1e-7, atol=1e-9)
@@ -100,16 +87,16 @@ def test_scores_of_float32_hidden_outputs_are_computed_in_float64():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_ridge_is_added_to_the_gram_matrix_in_float64(dtype):
     """One unit and one sample of each class: (2 + λ) w = 1, by hand."""
-    statistics = accumulate(np.ones((2, 1)), np.array([0, 1]), 2, dtype)
-    pi = solve_pi(statistics, (1,), ridge=1e-10)
+    sums = accumulate(np.ones((2, 1)), np.array([0, 1]), 2, dtype)
+    pi = solve_pi(sums, (1,), ridge=1e-10)
     np.testing.assert_allclose(pi.at(1), [[1 / (2 + 1e-10)] * 2], rtol=1e-15)
 
 
-@pytest.mark.parametrize("sizes", [(3, 2), (2, 2, 4), (2, 3), (2, 5)])
+@pytest.mark.parametrize("sizes", [(3, 2), (2, 2, 4), (2, 5)])
 def test_sizes_must_ascend_to_all_units(sizes):
-    statistics = accumulate(*draw_samples(0, 30, 4, 2), 2)
-    with pytest.raises(ValueError, match="must ascend to 4"):
-        solve_pi(statistics, sizes)
+    sums = accumulate(*draw_samples(0, 30, 4, 2), 2)
+    with pytest.raises(ValueError, match="at most 4"):
+        solve_pi(sums, sizes)
 
 
 # PI with a constant unit
@@ -143,6 +130,11 @@ def test_a_constant_unit_that_the_network_has_already_changes_nothing():
 # LDA
 
 
+def weights_at(i, lda, pi):
+    """W of Eq. (16) at size i, the constant first."""
+    return np.vstack([lda.constants[i], pi.at(pi.sizes[i]) @ lda.maps[i]])
+
+
 @properties
 @given(problems(), ridges, seeds)
 def test_lda_is_the_papers_equations(problem, ridge, seed):
@@ -154,32 +146,9 @@ def test_lda_is_the_papers_equations(problem, ridge, seed):
     scores = lda.scores(pi.scores(fresh))
     for i, size in enumerate(sizes):
         expected = literal_lda(hidden[:, :size], labels, priors, ridge)
-        np.testing.assert_allclose(lda.weights_at(size, pi), expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(weights_at(i, lda, pi), expected, rtol=1e-6, atol=1e-8)
         with_one = np.column_stack([np.ones(20), fresh[:, :size]])
         np.testing.assert_allclose(scores[:, i], with_one @ expected, rtol=1e-6, atol=1e-7)
-
-
-@properties
-@given(problems())
-def test_lda_is_scikit_learns_with_frequencies_as_priors(problem):
-    hidden, labels, n_classes, sizes = problem
-    statistics = accumulate(hidden, labels, n_classes)
-    priors = statistics.class_counts / len(labels)
-    pi = solve_pi(statistics, sizes)
-    lda = derive_lda(pi, priors)
-    fresh = np.random.default_rng(1).normal(size=(20, hidden.shape[1]))
-    scores = lda.scores(pi.scores(fresh))
-    for i, size in enumerate(sizes):
-        oracle = LinearDiscriminantAnalysis(solver="lsqr", priors=priors).fit(hidden[:, :size], labels)
-        found = lda.weights_at(size, pi)
-        # With two classes scikit-learn keeps the difference of the second to the first only.
-        expected = np.vstack([oracle.intercept_, oracle.coef_.T])
-        if n_classes == 2:
-            found = found[:, 1:] - found[:, :1]
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
-        np.testing.assert_allclose(
-            posteriors(scores[:, i]), oracle.predict_proba(fresh[:, :size]), rtol=1e-6, atol=1e-10
-        )
 
 
 # Dependent hidden units
@@ -205,17 +174,6 @@ def assert_moore_penrose(pi, hidden, labels, n_classes):
         expected = np.linalg.pinv(hidden[:, :size], rcond=1e-9) @ np.eye(n_classes)[labels]
         np.testing.assert_allclose(pi.at(size), expected, rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(scores[:, i], fresh[:, :size] @ expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("how", ["dead", "repeated", "combined"])
-def test_pi_of_dependent_units_is_the_moore_penrose_solution(how):
-    hidden, labels = draw_samples(7, 300, 40, 3)
-    rank = spoil(hidden, how, np.random.default_rng(0))
-    message = f"40 hidden units have rank {rank}: dead or repeated units, or fewer than 40 different"
-    with pytest.warns(RankWarning, match=message):
-        pi = solve_pi(accumulate(hidden, labels, 3), (10, 40))
-    assert pi.ranks == (10, rank)
-    assert_moore_penrose(pi, hidden, labels, 3)
 
 
 def test_pi_of_units_that_are_all_dead_is_zero():
@@ -262,14 +220,14 @@ def test_the_rank_of_few_dependent_units(n_hidden, n_samples, how, seed):
 @example(n_samples=36, n_more=1, seed=34)
 def test_the_rank_of_hardly_fewer_samples_than_units(dtype, n_samples, n_more, seed):
     n_hidden = n_samples + n_more
-    statistics = accumulate(*draw_samples(seed, n_samples, n_hidden, 2), 2, dtype)
+    sums = accumulate(*draw_samples(seed, n_samples, n_hidden, 2), 2, dtype)
     if dtype == np.float32:
         with pytest.raises(LostPrecisionError):
-            solve_pi(statistics, (n_hidden,))
+            solve_pi(sums, (n_hidden,))
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankWarning)
-            pi = solve_pi(statistics, (n_hidden,))
+            pi = solve_pi(sums, (n_hidden,))
         assert pi.ranks[0] <= n_samples
 
 
@@ -286,49 +244,20 @@ def test_the_rank_of_units_that_are_linear_in_the_inputs(n_inputs, n_more, seed)
     assert pi.ranks == (n_inputs,)
 
 
-def test_a_ridge_makes_dependent_units_independent():
-    hidden, labels = draw_samples(7, 300, 40, 3)
-    spoil(hidden, "repeated", np.random.default_rng(0))
-    pi = solve_pi(accumulate(hidden, labels, 3), (10, 40), ridge=1e-3)
-    assert pi.ranks == (10, 40)
-    for size in pi.sizes:
-        expected = least_squares(hidden[:, :size], labels, 3, 1e-3)
-        np.testing.assert_allclose(pi.at(size), expected, rtol=1e-5, atol=1e-8)
-
-
-@pytest.mark.parametrize("how", ["dead", "repeated", "combined"])
-def test_float32_cannot_tell_dependent_units_from_rounding(how):
-    hidden, labels = draw_samples(7, 300, 8, 3)
-    spoil(hidden, how, np.random.default_rng(0))
-    statistics = accumulate(hidden, labels, 3, np.float32)
-    with pytest.raises(LostPrecisionError, match="some of 8 hidden units depend on") as raised:
-        solve_pi(statistics, (4, 8))
-    assert "Use precision='double'." in str(raised.value)
-    assert len(str(raised.value).splitlines()) == 1
-
-
 @pytest.mark.parametrize(("rest", "enough"), [(2**-18, False), (2**-14, True)])
 def test_what_remains_of_a_unit_must_stand_out_from_float32s_rounding(rest, enough):
     """A Gram matrix that float32 holds exactly; `rest` is what unit 1 leaves of unit 2."""
     gram = np.array([[1, 1], [1, 1 + rest]], np.float32, order="F")
-    statistics = Statistics(gram, np.array([[0.5, 0.5], [0.5, 0.25]]), np.array([1, 1]))
+    sums = Sums(gram, np.array([[0.5, 0.5], [0.5, 0.25]]), np.ones(2), 2)
     if enough:
         np.testing.assert_allclose(
-            solve_pi(statistics, (2,)).at(2), [[0.5, 0.5 + 0.25 / rest], [0, -0.25 / rest]]
+            solve_pi(sums, (2,)).at(2), [[0.5, 0.5 + 0.25 / rest], [0, -0.25 / rest]]
         )
     else:
         with pytest.raises(LostPrecisionError, match="some of 2 hidden units"):
-            solve_pi(statistics, (2,))
-    double = Statistics(gram.astype(np.float64, order="F"), statistics.class_sums, np.array([1, 1]))
+            solve_pi(sums, (2,))
+    double = Sums(gram.astype(np.float64, order="F"), sums.class_sums, np.ones(2), 2)
     assert solve_pi(double, (2,)).ranks == (2,)
-
-
-def test_float32_that_is_enough_is_used():
-    hidden, labels = draw_samples(7, 300, 8, 3)
-    pi = solve_pi(accumulate(hidden, labels, 3, np.float32), (4, 8))
-    for size in pi.sizes:
-        expected = least_squares(hidden[:, :size], labels, 3)
-        np.testing.assert_allclose(pi.at(size), expected, rtol=1e-3, atol=1e-5)
 
 
 # LDA's covariance without an inverse
@@ -381,9 +310,9 @@ def test_a_ridge_gives_the_covariance_an_inverse(make, ridge):
     hidden, labels = make()
     pi = solve_pi(accumulate(hidden, labels, 3), (2, hidden.shape[1]), ridge)
     lda = derive_lda(pi, UNIFORM)
-    for size in pi.sizes:
+    for i, size in enumerate(pi.sizes):
         expected = literal_lda(hidden[:, :size], labels, UNIFORM, ridge)
-        found = lda.weights_at(size, pi)
+        found = weights_at(i, lda, pi)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
@@ -391,19 +320,17 @@ def test_a_ridge_gives_the_covariance_an_inverse(make, ridge):
 def test_a_class_without_samples_has_no_mean(ridge):
     hidden, labels = draw_samples(0, 100, 5, 2)
     pi = solve_pi(accumulate(hidden, 2 * labels, 4), (5,), ridge)
-    with pytest.raises(
-        ElmldaError, match=r"^no training sample of class 1, 3: LDA needs every class's"
-    ):
+    with pytest.raises(ElmldaError, match=r"^no training sample of class 1, 3:"):
         derive_lda(pi, np.full(4, 0.25))
 
 
-def derive_from_pi(statistics, ridge):
-    pi = solve_pi(statistics, (statistics.n_hidden,), ridge)
-    return derive_lda(pi, uniform(statistics)).weights_at(statistics.n_hidden, pi)
+def derive_from_pi(sums, ridge):
+    pi = solve_pi(sums, (len(sums.gram),), ridge)
+    return weights_at(0, derive_lda(pi, uniform(sums)), pi)
 
 
-def uniform(statistics):
-    return np.full(statistics.n_classes, 1 / statistics.n_classes)
+def uniform(sums):
+    return np.full(len(sums.class_counts), 1 / len(sums.class_counts))
 
 
 @st.composite
@@ -426,17 +353,17 @@ def ill_conditioned(draw):
 def test_lda_is_right_or_refused(problem, ridge):
     """Beyond the rank of Σ there is no answer, and near it none but a right one."""
     hidden, labels = problem
-    statistics = accumulate(hidden, labels, labels.max() + 1)
+    sums = accumulate(hidden, labels, labels.max() + 1)
     n_samples, n_hidden = hidden.shape
     try:
-        found = derive_from_pi(statistics, ridge)
+        found = derive_from_pi(sums, ridge)
     except SingularCovarianceError:
-        centred = hidden - (statistics.class_sums / statistics.class_counts).T[labels]
+        centred = hidden - (sums.class_sums / sums.class_counts).T[labels]
         spread = np.linalg.svd(centred, compute_uv=False)[-1] ** 2 if n_samples >= n_hidden else 0.0
         assert spread + ridge <= 1e-11 * (hidden**2).sum(axis=0).max(), "it could be solved"
         return
-    assert ridge > 1e-300 or n_hidden <= n_samples - statistics.n_classes
-    expected = literal_lda(hidden, labels, uniform(statistics), ridge)
+    assert ridge > 1e-300 or n_hidden <= n_samples - len(sums.class_counts)
+    expected = literal_lda(hidden, labels, uniform(sums), ridge)
     # Each sample's scores, which is what errors are counted by, relative to their spread.
     scores = hidden @ (found - expected)[1:] + (found - expected)[0]
     size = np.abs(hidden @ expected[1:] + expected[0]).max()

@@ -3,39 +3,42 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, make_circles
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from elmlda import ELMClassifier
+from elmlda import ELMClassifier, LDAClassifierCV
+from elmlda.core import head
 from elmlda.core.evaluate import count_errors, posteriors
-from elmlda.networks import train
+from elmlda.estimators import FeatureScaleWarning
+from elmlda.networks import cost
 from elmlda.networks.train import FEW_HIDDEN, Recipe, train_and_test
-from elmlda.settings import NetworkSettings
+from elmlda.settings import NetworkOptions
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS = DIGITS / 16
-PAPERS = {"bias": False, "ridge": 0.0, "temperature": 1.0, "priors": "uniform"}
+PAPERS = {"bias": False, "weight_range": 0.5, "ridge": 0.0, "temperature": 1.0, "priors": "uniform"}
 MIXED = FEW_HIDDEN + 1
 """Hidden units of the smallest network in mixed precision."""
 
 
 def fit(X=IRIS, y=SPECIES, **params):
+    """A network with the weight range of a stream."""
+    params = {"weight_range": 1.4 / max(1, np.shape(X)[1]) ** 0.5, **params}
     return ELMClassifier(**{"random_state": 0, **params}).fit(X, y)
 
 
 def stream(splits, X=IRIS, y=SPECIES, **params):
+    params = {"weight_range": 1.4 / X.shape[1] ** 0.5, **params}
     network = ELMClassifier(**{"random_state": 0, **params})
     for part in splits:
         network.partial_fit(X[part], y[part], classes=np.unique(y))
@@ -46,9 +49,12 @@ def stream(splits, X=IRIS, y=SPECIES, **params):
 
 
 def test_mnist_has_the_error_counts_of_a_sweep(mnist):
-    """Fan-out 1 of repeat 3 of `elmlda sweep --seed 0`."""
+    """Fan-out 1 of repeat 3 of `elmlda sweep --seed 0`, on a part of the data."""
+    mnist = replace(
+        mnist, train=mnist.train.take(np.arange(10_000)), test=mnist.test.take(np.arange(2000))
+    )
     random_state = np.random.SeedSequence(0, spawn_key=(3,))
-    recipe = Recipe.for_dataset(mnist, random_state, 784, NetworkSettings())
+    recipe = Recipe.for_dataset(mnist, random_state, 784, NetworkOptions())
     (swept,) = train_and_test(mnist, recipe, {0.0: (784,)}, threads=2).scores
     train, test = (part.inputs * np.float32(1 / 255) for part in (mnist.train, mnist.test))
     papers = {**PAPERS, "fanout": 1, "random_state": random_state}
@@ -93,24 +99,6 @@ def test_ridge_zero_is_the_papers_and_says_what_it_needs():
         fit(n_hidden=200, ridge=0.0)
 
 
-# Bias
-
-
-@pytest.mark.parametrize("shift", [(0, 0), (3, 1)])
-@pytest.mark.parametrize("output", ["lda", "pi"])
-def test_circles_need_a_bias(shift, output):
-    X, y = make_circles(1000, noise=0.1, factor=0.5, random_state=1)
-    X, X_test, y, y_test = train_test_split(X + np.array(shift), y, random_state=0)
-    scores = [
-        make_pipeline(StandardScaler(), ELMClassifier(bias=bias, output=output, random_state=0))
-        .fit(X, y)
-        .score(X_test, y_test)
-        for bias in (True, False)
-    ]
-    assert scores[0] > 0.95
-    assert scores[1] < 0.7
-
-
 # Probabilities
 
 
@@ -125,17 +113,6 @@ def test_probabilities_agree_with_predictions():
     np.testing.assert_allclose(np.exp(logs), probabilities, rtol=1e-9, atol=1e-300)
 
 
-def test_probabilities_of_scores_of_ten_thousand():
-    X = np.array([[-1.0], [1.0]]).repeat(50, axis=0) + np.linspace(0, 1e-3, 100)[:, None]
-    network = fit(X, np.repeat([0, 1], 50), n_hidden=2, ridge=1e-6, temperature=1)
-    scores = network.decision_function(X)
-    assert np.abs(scores).min() > 1e4
-    probabilities = network.predict_proba(X)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-14)
-    np.testing.assert_array_equal(network.predict(X), probabilities.argmax(axis=1))
-    assert np.isfinite(network.predict_log_proba(X)).all()
-
-
 def test_pi_says_why_it_has_no_probabilities():
     network = fit(output="pi")
     assert not hasattr(network, "predict_proba")
@@ -145,6 +122,13 @@ def test_pi_says_why_it_has_no_probabilities():
         network.predict_proba(IRIS)
     assert "least-squares fit" in str(error.value.__cause__)
     assert network.score(IRIS, SPECIES) > 0.9
+
+
+def test_the_fitted_state_decides_whether_there_are_posteriors():
+    pi, lda = fit(output="pi").set_params(output="lda"), fit().set_params(output="pi")
+    assert not hasattr(pi, "predict_proba")
+    assert lda.predict_proba(IRIS).shape == (150, 3)
+    np.testing.assert_array_equal(pi.predict(IRIS), fit(output="pi").predict(IRIS))
 
 
 def test_priors():
@@ -171,14 +155,6 @@ def test_two_classes():
         assert scores.shape == (100,)
         np.testing.assert_array_equal(network.predict(X), np.where(scores > 0, 2, 1))
     assert fit(X, y).predict_proba(X).shape == (100, 2)
-
-
-@pytest.mark.parametrize("output", ["lda", "pi"])
-def test_one_feature(output):
-    X = IRIS[:, 2:3]
-    network = fit(X, SPECIES, output=output)
-    assert network.n_hidden_ == 1000
-    assert network.score(X, SPECIES) > 0.9
 
 
 @pytest.mark.parametrize("kind", ["array", "object", "list", "series", "categorical"])
@@ -209,61 +185,22 @@ def test_dtypes_are_taken_as_numbers(dtype):
     )
 
 
-def test_inputs_are_not_changed():
-    for X in (IRIS.copy(), np.asfortranarray(IRIS), IRIS[::-1], IRIS.astype(np.float32)):
-        before = X.copy()
-        expected = fit(X.astype(float, order="C")).predict(IRIS)
-        np.testing.assert_array_equal(fit(X).predict(IRIS), expected)
-        np.testing.assert_array_equal(X, before)
-
-
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
 def test_sparse_input(make):
     X = np.where(DIGITS > 0.4, DIGITS, 0)[:600]
     found, expected = fit(make(X), NUMBERS[:600], fanout=1), fit(X, NUMBERS[:600], fanout=1)
     np.testing.assert_array_equal(found.predict_proba(make(X)), expected.predict_proba(X))
-    found.partial_fit(make(X), NUMBERS[:600])
-    found.predict(X)
-
-
-def test_pandas_with_feature_names():
-    frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
-    network = fit(frame)
-    assert network.feature_names_in_.tolist() == ["a", "b", "c", "d"]
-    np.testing.assert_array_equal(network.predict(frame), fit().predict(IRIS))
-    with pytest.raises(ValueError, match="feature names should match"):
-        network.predict(frame[["b", "a", "c", "d"]])
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        network.predict(IRIS)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_nan_and_infinity_are_refused(bad):
-    X = IRIS.copy()
-    X[3, 1] = bad
-    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
-        fit(X)
-    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
-        fit().predict(X)
-    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
-        ELMClassifier().partial_fit(X, SPECIES, classes=[0, 1, 2])
-
-
-def test_empty_data_are_refused():
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        fit(np.empty((0, 4)), np.empty(0))
-    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
-        fit(np.empty((150, 0)))
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        fit().predict(np.empty((0, 4)))
+    streamed = stream([slice(0, 300), slice(300, 600)], make(X).tocsr(), NUMBERS[:600], fanout=1)
+    np.testing.assert_array_equal(streamed.predict(X), expected.predict(X))
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0])
 @pytest.mark.parametrize("output", ["lda", "pi"])
 @pytest.mark.parametrize("ridge", [1.0, "loo"])
 def test_constant_features(value, output, ridge):
-    """Nothing to learn from: no error, and every class is as likely as its prior."""
-    network = fit(np.full((150, 2), value), SPECIES, output=output, ridge=ridge)
+    """Nothing to learn from: a warning, and every class is as likely as its prior."""
+    with pytest.warns(FeatureScaleWarning, match="StandardScaler"):
+        network = fit(np.full((150, 2), value), SPECIES, output=output, ridge=ridge)
     assert network.predict([[value, value]])[0] in (0, 1, 2)
     if output == "lda":
         np.testing.assert_allclose(network.predict_proba([[value, value]]), 1 / 3, atol=1e-4)
@@ -273,11 +210,60 @@ def test_constant_features(value, output, ridge):
 
 def test_features_too_large_for_float32():
     X = IRIS * 1e37
-    assert 0.3 < fit(X, n_hidden=MIXED).score(X, SPECIES) <= 1
+    with pytest.warns(FeatureScaleWarning):
+        assert 0.3 < fit(X, n_hidden=MIXED).score(X, SPECIES) <= 1
+    relu = fit(X, n_hidden=MIXED, activation="relu", weight_range=9.0)
+    assert relu.precision_ == "double"
+    assert np.isfinite(relu.predict_proba(X)).all()
     with pytest.raises(
         ValueError, match=r"too large for float64\. Use a smaller weight_range or smaller inputs\.$"
     ):
         fit(IRIS * 1e160, n_hidden=MIXED, activation="relu")
+
+
+def test_badly_scaled_features_are_warned_about():
+    for X in (IRIS * 1000 + 1e5, IRIS + 1e5):
+        with pytest.warns(FeatureScaleWarning, match="StandardScaler") as warned:
+            ELMClassifier(random_state=0).fit(X, SPECIES)
+        assert len(warned) == 1
+        with pytest.warns(FeatureScaleWarning):
+            ELMClassifier(random_state=0).partial_fit(X, SPECIES, classes=[0, 1, 2])
+    for activation in ("tanh", "logistic", "relu", "softsign", "sine"):
+        fit(StandardScaler().fit_transform(IRIS), activation=activation)
+
+
+def test_too_little_memory(monkeypatch):
+    monkeypatch.setattr(cost, "free_memory", lambda: 95_000_000)
+    with pytest.raises(MemoryError, match=r"464 hidden units .* n_hidden="):
+        fit(DIGITS, NUMBERS, n_hidden=464)
+    with pytest.raises(MemoryError, match="64 features"):
+        LDAClassifierCV(store_loo=True).fit(np.tile(DIGITS, (9, 1)), np.tile(NUMBERS, 9))
+
+
+def test_the_number_of_units_follows_samples_and_features():
+    def count(n_samples, n_features):
+        network = ELMClassifier()
+        network.n_features_in_ = n_features
+        return network._count_hidden(n_samples)
+
+    assert [count(150, 4), count(1797, 64), count(1800, 170)] == [1000, 1000, 1700]
+    assert [count(100, 8000), count(5000, 20), count(60_000, 784)] == [1000, 3000, 7840]
+    assert [count(200_000, 5000), count(None, 784), count(None, 4)] == [10_000, 7840, 1000]
+
+
+def test_the_weight_range_has_the_least_leave_one_out_loss():
+    X = StandardScaler().fit_transform(IRIS)
+    chosen = ELMClassifier(random_state=0).fit(X, SPECIES)
+    losses = {r: fit(X, weight_range=r / 2).loo_log_loss_ for r in (0.15, 0.45, 1.4, 4.0)}
+    assert chosen.weight_range_ * 2 in losses
+    assert losses[chosen.weight_range_ * 2] <= 1.001 * min(losses.values())
+    assert ELMClassifier().partial_fit(X, SPECIES, classes=[0, 1, 2]).weight_range_ == pytest.approx(
+        0.7
+    )
+    pi = ELMClassifier(output="pi", random_state=0).fit(X, SPECIES)
+    assert pi.weight_range_ * 2 in losses
+    assert not hasattr(pi, "loo_log_loss_")
+    assert pi.loo_accuracy_ > 0.9
 
 
 def test_one_class_is_refused():
@@ -305,6 +291,7 @@ def test_one_class_is_refused():
         ({"weight_range": -1}, "weight_range is -1"),
         ({"weight_range": "wide"}, "weight_range is 'wide'"),
         ({"ridge": -1}, "ridge is -1"),
+        ({"ridges": [1, -1]}, "ridges is -1"),
         ({"ridge": "large"}, "ridge is 'large': expected a number"),
         ({"ridge": None}, "ridge is None"),
         ({"temperature": 0}, "temperature is 0"),
@@ -348,7 +335,7 @@ def test_fitted_attributes():
     hidden = np.tanh(IRIS @ network.coefs_[0] + network.intercepts_[0])
     scores = hidden @ network.coefs_[1] + network.intercepts_[1]
     found = network.decision_function(IRIS)
-    np.testing.assert_allclose(found, log_softmax(scores, axis=1), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found, scores, rtol=1e-8, atol=1e-8)
     assert network.class_count_.tolist() == [50, 50, 50]
     assert network.precision_ == "double"
     assert network.ridge_ > 0
@@ -365,7 +352,7 @@ def test_random_state():
     np.testing.assert_array_equal(fit(random_state=np.int64(3)).coefs_[0], first)
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
     np.testing.assert_array_equal(first, by_hand.uniform(-0.7, 0.7, (1000, 5)).T[:4])
-    papers = fit(bias=False, fanout=10, random_state=3)
+    papers = fit(bias=False, weight_range=0.5, fanout=10, random_state=3)
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
     np.testing.assert_array_equal(papers.coefs_[0], by_hand.uniform(-0.5, 0.5, (40, 4)).T)
     assert not papers.intercepts_[0].any()
@@ -423,20 +410,21 @@ def test_a_split_of_a_network_in_mixed_precision():
 
 
 def test_a_stream_in_mixed_precision_takes_the_least_ridge_that_float32_can_tell():
-    params = {"n_hidden": MIXED, "weight_range": 0.125}
-    found = stream(np.array_split(np.arange(900), 5), DIGITS, NUMBERS, **params)
-    expected = fit(DIGITS[:900], NUMBERS[:900], **params)
+    params = {"n_hidden": MIXED, "weight_range": 0.02}
+    found = stream(np.array_split(np.arange(1300), 5), DIGITS, NUMBERS, **params)
+    expected = fit(DIGITS[:1300], NUMBERS[:1300], **params)
     assert (found.precision_, expected.precision_) == ("mixed", "double")
     assert found.ridge_ > expected.ridge_
-    assert found.score(DIGITS[900:], NUMBERS[900:]) > expected.score(DIGITS[900:], NUMBERS[900:]) - 0.01
+    assert (
+        found.score(DIGITS[1300:], NUMBERS[1300:])
+        > expected.score(DIGITS[1300:], NUMBERS[1300:]) - 0.03
+    )
 
 
 def test_streaming_solves_only_when_asked(monkeypatch):
     solved = []
-    solve = train.solve_pi
-    monkeypatch.setattr(
-        train, "solve_pi", lambda *args, **more: solved.append(1) or solve(*args, **more)
-    )
+    solve = head.solve_pi
+    monkeypatch.setattr(head, "solve_pi", lambda *args: solved.append(1) or solve(*args))
     network = stream(SPLITS["single samples"])
     assert not solved
     network.predict(IRIS)
@@ -489,19 +477,14 @@ def test_streams_that_make_no_sense():
     np.testing.assert_array_equal(network.predict(IRIS), fit().predict(IRIS))
 
 
-def test_training_goes_on_after_fit():
-    network = fit(IRIS[::2], SPECIES[::2]).partial_fit(IRIS[1::2], SPECIES[1::2])
-    np.testing.assert_allclose(network.coefs_[1], fit().coefs_[1], rtol=1e-6, atol=1e-6)
-    network.fit(IRIS[::2], SPECIES[::2])
-    np.testing.assert_array_equal(network.coefs_[1], fit(IRIS[::2], SPECIES[::2]).coefs_[1])
-
-
 def test_a_stream_in_mixed_precision_that_is_not_enough_says_so():
     params = {"n_hidden": MIXED, "ridge": 1e-4, "random_state": 0}
     network = ELMClassifier(**params).partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
     with pytest.raises(ValueError, match=r"float32's rounding\. Use precision='double'\."):
         network.predict(IRIS)
-    assert fit(**params).precision_ == "double"
+    many = np.tile(IRIS, (8, 1)), np.tile(SPECIES, 8)
+    assert fit(*many, **params).precision_ == "double"
+    assert fit(**params).precision_ == "mixed", "the dual loses no precision"
     in_double = stream(SPLITS["halves"], **params, precision="double")
     assert in_double.score(IRIS, SPECIES) > 0.9
 
@@ -521,8 +504,7 @@ def test_pickles(through, tmp_path):
     np.testing.assert_array_equal(keep(fitted).predict_proba(IRIS), fitted.predict_proba(IRIS))
     again = keep(streamed).partial_fit(IRIS[100:], SPECIES[100:])
     np.testing.assert_allclose(again.coefs_[1], fitted.coefs_[1], rtol=1e-6, atol=1e-6)
-    with pytest.raises(ValueError, match="no sums to add to"):
-        keep(fitted).partial_fit(IRIS, SPECIES)
+    assert not hasattr(keep(fitted), "partial_fit")
 
 
 def test_pickles_of_fit_are_without_the_sums():
@@ -530,15 +512,7 @@ def test_pickles_of_fit_are_without_the_sums():
     assert len(pickle.dumps(stream([slice(0, 150)], n_hidden=400))) > 400**2 * 8
 
 
-# In company
-
-
-def test_in_a_grid_search_and_in_processes():
-    network = ELMClassifier(ridge=1.0, bias=False, random_state=0)
-    search = GridSearchCV(network, {"fanout": [1, 10]}, cv=3, n_jobs=2)
-    search.fit(DIGITS[:500], NUMBERS[:500])
-    assert search.best_params_ == {"fanout": 10}
-    assert cross_val_score(search.best_estimator_, DIGITS, NUMBERS, cv=2).mean() > 0.9
+# Imports
 
 
 def run_python(code):
@@ -551,9 +525,7 @@ def test_without_scikit_learn():
     assert result.stderr.splitlines()[-1] == (
         "ImportError: elmlda's estimators need scikit-learn 1.6 or newer: pip install 'elmlda[sklearn]'"
     )
-    result = run_python(
-        hide + "import elmlda, elmlda.cli, elmlda.networks.model_file; print(elmlda.__version__)"
-    )
+    result = run_python(hide + "import elmlda, elmlda.cli; print(elmlda.__version__)")
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -569,7 +541,7 @@ def test_the_package_does_not_import_scikit_learn_by_itself():
 def test_examples_in_docstrings():
     import doctest
 
-    from elmlda.estimators import classifier, ensemble
+    from elmlda.estimators import elm, head
 
-    for module in (classifier, ensemble):
+    for module in (elm, head):
         assert doctest.testmod(module).failed == 0

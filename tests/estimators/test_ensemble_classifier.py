@@ -1,7 +1,5 @@
 """ELMEnsembleClassifier: its members and their mean."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,20 +44,13 @@ def test_members_are_classifiers(class_weight):
     np.testing.assert_allclose(ensemble.predict_proba(frame[TEST]), mean, atol=1e-12)
     again = clone(members[1]).fit(frame[TRAIN], Y[TRAIN])
     np.testing.assert_array_equal(again.predict(frame[TEST]), members[1].predict(frame[TEST]))
-    with pytest.raises(ValueError, match="no sums to add to"):
-        members[1].partial_fit(frame[TRAIN], Y[TRAIN])
+    assert not hasattr(members[1], "partial_fit")
     assert not hasattr(ELMEnsembleClassifier(), "estimators_")
 
 
-def test_pickles():
-    ensemble = fit(2)
-    again = pickle.loads(pickle.dumps(ensemble))
-    np.testing.assert_array_equal(again.predict_proba(X[TEST]), ensemble.predict_proba(X[TEST]))
-
-
 def test_jobs_do_not_matter():
-    expected = fit(4).predict_proba(X[TEST])
-    np.testing.assert_allclose(fit(4, n_jobs=2).predict_proba(X[TEST]), expected, atol=1e-9)
+    expected = fit(2).predict_proba(X[TEST])
+    np.testing.assert_allclose(fit(2, n_jobs=2).predict_proba(X[TEST]), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("random_state", [7, None, "RandomState", "SeedSequence"])

@@ -1,13 +1,17 @@
-"""scikit-learn's own checks of estimators: all of them for LDA-ELM, all but one for PI-ELM."""
+"""scikit-learn's own checks of estimators: all of them for LDA, all but one for PI-ELM."""
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from elmlda import ELMClassifier, ELMEnsembleClassifier
+from elmlda import ELMClassifier, ELMEnsembleClassifier, LDAClassifierCV
+
+pytestmark = pytest.mark.filterwarnings("ignore::elmlda.estimators.FeatureScaleWarning")
 
 
 @parametrize_with_checks(
     [
+        LDAClassifierCV(),
+        LDAClassifierCV(ridge=1.0, temperature=1.0, store_loo=True, batch_size=3),
         ELMClassifier(),
         ELMClassifier(n_hidden=20, activation="relu", temperature=1.0, batch_size=3),
         ELMEnsembleClassifier(n_estimators=2, fanout=2.5),

@@ -82,3 +82,29 @@ def test_what_is_said_to_fit_does_and_one_more_does_not(free, jobs, unit, has_ru
     n_jobs = found.get("jobs", 0)
     assert n_jobs == 0 or predict_peak_bytes(problem, n_jobs) <= free
     assert predict_peak_bytes(problem, n_jobs + 1) > free
+
+
+MEASURE_DUAL = """
+import sys
+from pathlib import Path
+import numpy as np
+from elmlda import ELMClassifier, LDAClassifierCV
+from elmlda.networks.cost import Problem, predict_peak_bytes
+n, p, units = map(int, sys.argv[1:])
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(n, p)), np.arange(n) % 5
+classifier = ELMClassifier(units, weight_range=0.01) if units else LDAClassifierCV()
+classifier.fit(X, y)
+problem = Problem(n, 0, p if units else 0, 5, (units or p,), has_rule=True, leaves_out=True, may_be_dual=True)
+status = Path("/proc/self/status").read_text()
+print(predict_peak_bytes(problem) + X.nbytes, 1024 * int(status.split("VmHWM:")[1].split()[0]))
+"""
+
+
+@pytest.mark.parametrize("shape", [(300, 20_000, 0), (1200, 5000, 0), (1000, 500, 6000)], ids=str)
+def test_memory_of_the_dual(shape):
+    words = [sys.executable, "-c", MEASURE_DUAL, *map(str, shape)]
+    done = subprocess.run(words, capture_output=True, text=True, env=unmeasured())
+    assert done.returncode == 0, done.stderr
+    predicted, measured = map(int, done.stdout.split())
+    assert 0.7 * predicted < measured < 1.3 * predicted, (predicted, measured)

@@ -10,17 +10,17 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
 
 from elmlda.core.evaluate import count_errors
+from elmlda.core.head import FeatureSums
 from elmlda.core.solve import LostPrecisionError
 from elmlda.errors import ElmldaError
 from elmlda.networks import cost
 from elmlda.networks.train import (
     FEW_HIDDEN,
     Recipe,
-    Trainer,
     score_samples,
     train_and_test,
 )
-from elmlda.settings import NetworkSettings, OutputSettings
+from elmlda.settings import NetworkOptions
 
 # Errors of 10,000, fan-out 1 to 20, by an independent prototype whose weights are
 # default_rng(0).uniform(-0.5, 0.5, (n_hidden, 784)).
@@ -43,7 +43,7 @@ def train(dataset, seed, sizes_by_ridge, threads=1, **options):
     if not isinstance(sizes_by_ridge, dict):
         sizes_by_ridge = {0.0: sizes_by_ridge}
     largest = max(max(sizes) for sizes in sizes_by_ridge.values())
-    settings = NetworkSettings(**options)
+    settings = NetworkOptions(**options)
     recipe = Recipe.for_dataset(dataset, np.random.SeedSequence(seed), largest, settings)
     return train_and_test(dataset, recipe, sizes_by_ridge, threads)
 
@@ -57,7 +57,7 @@ def all_counts(dataset, scores):
 # MNIST
 
 
-@pytest.mark.parametrize("last", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("last", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_mnist_reference_counts(mnist, last):
     found = train(mnist, 0, tuple(784 * fanout for fanout in range(1, last + 1)), threads=2)
     (scores,) = found.scores
@@ -204,11 +204,11 @@ def test_mixed_that_is_not_enough_is_computed_in_double_and_said(make_dataset):
     assert train(dataset, 0, {30.0: (FEW_HIDDEN + 1,)}).precision == "mixed"
     assert train(dataset, 0, {30.0: (FEW_HIDDEN,)}).precision == "double", "small networks are"
     np.testing.assert_array_equal(found.scores[0].lda, expected.scores[0].lda)
-    recipe = Recipe(np.random.SeedSequence(0), 6, FEW_HIDDEN + 1, NetworkSettings())
-    trainer = Trainer(recipe, 3)
-    trainer.add(dataset.train.inputs, dataset.train.labels)
+    recipe = Recipe(np.random.SeedSequence(0), 6, FEW_HIDDEN + 1, NetworkOptions())
+    sums = FeatureSums(FEW_HIDDEN + 1, 3, np.float32)
+    sums.add(recipe.draw_layer().batches(dataset.train.inputs, 4000), dataset.train.labels)
     with pytest.raises(LostPrecisionError):
-        trainer.solve((FEW_HIDDEN + 1,), OutputSettings(1e-6))
+        sums.solve((FEW_HIDDEN + 1,), 1e-6, 1.0, "uniform")
 
 
 def test_double_that_does_not_fit_is_refused(make_dataset, monkeypatch):
@@ -223,13 +223,14 @@ def test_threads_and_chunks_change_no_count(make_dataset, n_hidden):
     one, two = (train(dataset, 3, {1.0: (5, n_hidden)}, threads=n).scores[0] for n in (1, 2))
     for found, expected in zip(all_counts(dataset, one), all_counts(dataset, two), strict=True):
         np.testing.assert_array_equal(found, expected)
-    recipe = Recipe(np.random.SeedSequence(3), 40, n_hidden, NetworkSettings(input_scale=1.0))
+    recipe = Recipe(np.random.SeedSequence(3), 40, n_hidden, NetworkOptions(input_scale=1.0))
     for chunk in (7, 399, 400, 401):
-        trainer = Trainer(recipe, 3)
-        trainer.add(dataset.train.inputs, dataset.train.labels, chunk)
-        assert trainer.statistics.class_counts.tolist() == np.bincount(dataset.train.labels).tolist()
-        (solution,) = trainer.solve((5, n_hidden), OutputSettings(1.0))
-        (scores,) = score_samples(trainer.layer, [solution.pi.scores], dataset.test.inputs, chunk)
+        layer = recipe.draw_layer()
+        sums = FeatureSums(n_hidden, 3, layer.input_weights.dtype.type)
+        sums.add(layer.batches(dataset.train.inputs, chunk), dataset.train.labels)
+        assert sums.sums.class_counts.tolist() == np.bincount(dataset.train.labels).tolist()
+        solution = sums.solve((5, n_hidden), 1.0, 1.0, "uniform")
+        (scores,) = score_samples(layer, [solution.pi], dataset.test.inputs, chunk)
         np.testing.assert_array_equal(
             count_errors(scores, dataset.test.labels), all_counts(dataset, one)[0]
         )

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmlda.core import statistics
-from elmlda.core.statistics import RowSample, Statistics, count_rows
+from elmlda.core import sums
+from elmlda.core.sums import RowSample, Sums, count_rows
 
 properties = settings(derandomize=True, deadline=None, max_examples=80)
 dtypes = st.sampled_from([np.float32, np.float64])
@@ -20,7 +20,7 @@ def samples(draw):
 
 
 def accumulate(hidden, labels, n_classes, batches):
-    found = Statistics.zeros(hidden.shape[1], n_classes, hidden.dtype.type)
+    found = Sums.zeros(hidden.shape[1], n_classes, hidden.dtype.type)
     for batch in batches:
         found.add(hidden[batch], labels[batch])
     return found
@@ -38,11 +38,11 @@ def test_against_the_definition(data):
     hidden, labels, n_classes = data
     found = accumulate(hidden, labels, n_classes, [np.s_[:]])
     targets = np.eye(n_classes)[labels]
-    expected = Statistics(hidden.T @ hidden, hidden.T @ targets, targets.sum(axis=0).astype(int))
+    expected = Sums(hidden.T @ hidden, hidden.T @ targets, targets.sum(axis=0), len(labels))
     assert_equal(found, expected)
     assert found.gram.dtype == hidden.dtype
     assert found.class_sums.dtype == np.float64
-    assert (found.n_samples, found.n_hidden, found.n_classes) == (*hidden.shape, n_classes)
+    assert found.n_samples == len(hidden)
 
 
 @properties
@@ -75,7 +75,7 @@ def test_a_class_without_samples_is_counted_as_none():
 
 
 def test_batches_of_another_precision_than_the_gram_matrix_are_refused():
-    found = Statistics.zeros(2, 2, np.float32)
+    found = Sums.zeros(2, 2, np.float32)
     with pytest.raises(ValueError, match="float32"):
         found.add(np.ones((3, 2)), np.array([0, 1, 0]))
     assert found.n_samples == 0
@@ -102,11 +102,11 @@ def pass_by(n_rows, cuts, seed=0, n_hidden=3):
     n_rows=st.integers(1, 60), cuts=st.lists(st.integers(0, 60), max_size=12), most=st.integers(1, 30)
 )
 def test_batches_of_any_size_give_the_same_rows(n_rows, cuts, most):
-    statistics.FEWEST_ROWS, statistics.MOST_OUTPUTS = most, 0
+    sums.FEWEST_ROWS, sums.MOST_OUTPUTS = most, 0
     try:
         whole, parts = pass_by(n_rows, []), pass_by(n_rows, [min(cut, n_rows) for cut in cuts])
     finally:
-        statistics.FEWEST_ROWS, statistics.MOST_OUTPUTS = 2000, 1 << 21
+        sums.FEWEST_ROWS, sums.MOST_OUTPUTS = 2000, 1 << 21
     numbers = parts.hidden[:, 0].astype(int)
     assert sorted(numbers) == sorted(whole.hidden[:, 0].astype(int))
     assert len(set(numbers)) == min(n_rows, most)
@@ -116,8 +116,8 @@ def test_batches_of_any_size_give_the_same_rows(n_rows, cuts, most):
 
 
 def test_every_row_is_as_likely_as_any_other(monkeypatch):
-    monkeypatch.setattr(statistics, "FEWEST_ROWS", 10)
-    monkeypatch.setattr(statistics, "MOST_OUTPUTS", 0)
+    monkeypatch.setattr(sums, "FEWEST_ROWS", 10)
+    monkeypatch.setattr(sums, "MOST_OUTPUTS", 0)
     counts = np.zeros(40)
     for seed in range(2000):
         counts[pass_by(40, [3, 20, 21], seed).hidden[:, 0].astype(int)] += 1

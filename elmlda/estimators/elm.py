@@ -1,0 +1,334 @@
+"""One network."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from elmlda.core import FloatArray, RealArray
+from elmlda.core.head import FeatureSums, Head
+from elmlda.core.hidden import HiddenLayer
+from elmlda.core.leave_one_out import SLACK
+from elmlda.errors import ElmldaValueError
+from elmlda.estimators.base import HeadClassifier, Samples, as_rows, read_batches, seed_sequence
+from elmlda.networks.cost import in_enough_precision, predict_peak_bytes, require_memory
+from elmlda.networks.train import Recipe, choose_precision
+from elmlda.options import LEAVE_ONE_OUT, number, one_of, whole
+from elmlda.settings import NetworkOptions, OutputOptions
+
+DEFAULTS = {"bias": True, "weight_range": LEAVE_ONE_OUT, "priors": "frequencies"}
+"""Defaults of the estimators that differ from the paper's."""
+NETWORK_DEFAULTS = {
+    setting.name: DEFAULTS.get(setting.name, setting.default)
+    for setting in fields(NetworkOptions)
+    if setting.name != "input_scale"
+}
+"""Defaults of the parameters that are options of the network."""
+RANGES = 0.15, 0.45, 1.4, 4.0
+"""Candidate weight ranges, times 1 / √n_features."""
+STREAM_RANGE = 1.4
+"""Weight range of a stream, times 1 / √n_features."""
+CHOOSING_SAMPLES, CHOOSING_UNITS = 2000, 1000
+"""Random samples and hidden units that choose the weight range, at most."""
+FEWEST_UNITS, MOST_UNITS, UNITS_PER_FEATURE = 1000, 10_000, 10
+MANY_SAMPLES, UNITS_FOR_MANY = 2000, 3000
+LIMITS = {"tanh": (-1, 1), "softsign": (-1, 1), "logistic": (0, 1)}
+"""Limits of activation functions."""
+SATURATED, NEARLY_CONSTANT, NEARLY_ALL = 0.99, 1e-3, 0.98
+"""Features are badly scaled if this share of hidden outputs or units is saturated or constant."""
+FEWEST_CHECKED, MOST_CHECKED = 20, 200
+"""Samples with which the scale is checked."""
+
+NetworkParameters: Any = make_dataclass(
+    "NetworkParameters",
+    [(name, Any, field(default=default)) for name, default in NETWORK_DEFAULTS.items()],
+    kw_only=True,
+    eq=False,
+    repr=False,
+)
+
+
+class FeatureScaleWarning(UserWarning):
+    """Nearly all hidden units are saturated or constant, because features are badly scaled."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ELMClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkParameters, HeadClassifier
+):
+    """Extreme learning machine with output weights by linear discriminant analysis.
+
+    A layer of random hidden units followed by `LDAClassifierCV` (LDA-ELM, de Chazal, Tapson and van
+    Schaik, Eq. 16), or by the pseudo-inverse (PI-ELM, Eq. 5). `fit` takes time proportional to
+    n_samples · n_hidden · (n_features + n_hidden) + n_hidden³; with fewer samples than hidden units to
+    n_samples · n_hidden · (n_features + n_samples) + n_samples³.
+
+    Parameters
+    ----------
+    n_hidden : int, default=None
+        Number of hidden units. None: `fanout` for each feature.
+    fanout : float, default=None
+        Hidden units for each feature, where `n_hidden` is None. None: ten for each feature, at least
+        1,000 (3,000 for more than 2,000 samples), at most 10,000 and at most the number of samples
+        where this is above 1,000. In `partial_fit`: ten for each feature, from 1,000 to 10,000.
+    output : {"lda", "pi"}, default="lda"
+        Method for the output weights. "pi" has scores and no `predict_proba`: a least-squares fit of 0
+        and 1 may be negative or above one, and need not sum to one. Its hidden outputs are not centred.
+    activation : {"tanh", "logistic", "relu", "softsign", "sine"}, default="tanh"
+        Activation function of the hidden units.
+    bias : bool, default=True
+        Whether each hidden unit has a random bias. The paper's have none: with `bias=False`,
+        `weight_range=0.5`, `ridge=0`, `temperature=1`, `priors="uniform"` and `random_state=s` this is
+        network 0 of `elmlda sweep --seed s`. Without a bias, tanh units are odd functions of the
+        features and cannot separate two circles around the origin.
+    weight_range : float or "loo", default="loo"
+        Input weights are uniform in ± weight_range, the bias in ± weight_range · √n_features. "loo"
+        chooses among 0.15, 0.45, 1.4 and 4, each divided by √n_features, by the leave-one-out loss of
+        at most 2,000 random samples and the first 1,000 hidden units. `partial_fit` takes 1.4 /
+        √n_features instead. The candidates suit standardised features.
+    ridge, ridges, temperature, class_weight, store_loo : default="loo", None, "loo", None, False
+        As in `LDAClassifierCV`, with hidden outputs as the features. PI-ELM's loss is the squared
+        error.
+    priors : {"uniform", "frequencies"} or array-like of shape (n_classes,), default="frequencies"
+        Prior probabilities of the classes, for LDA. The paper's are uniform.
+    precision : {"mixed", "double"}, default="mixed"
+        "mixed": float32 up to the Gram matrix, float64 from there; float64 throughout where float32 is
+        not precise enough, or with at most 1,024 hidden units. "double": float64 throughout.
+    batch_size : int, default=4000
+        Samples whose hidden outputs are held at a time. It does not change the result.
+    input_weights : {"uniform", "constrained", "receptive-field", "receptive-field-constrained"}, \
+            default="uniform"
+        "uniform" is the paper's. "constrained": differences of two training samples of different
+        classes, not in `partial_fit`. "receptive-field": each unit sees a random rectangle of the
+        image, see `image_shape`. The fourth combines both and suits images.
+    weight_norm : float, default=2.0
+        Norm of each hidden unit's weights, if they are not uniform.
+    min_field : int, default=10
+        Pixels of the smallest receptive field.
+    image_shape : (int, int), default=None
+        Rows and columns of a sample that is an image, row by row; for receptive fields.
+    random_state : int, RandomState instance, SeedSequence or None, default=None
+        Determines the input weights. With an int `s` they are drawn by
+        `default_rng(SeedSequence(s, spawn_key=(0,)))`, as for network 0 of `elmlda sweep --seed s`;
+        network k has `random_state=SeedSequence(s, spawn_key=(k,))`. From a RandomState (None: numpy's
+        global one) the seed is drawn in `fit`.
+
+    Attributes
+    ----------
+    coefs_ : list of two ndarrays
+        Input weights (n_features_in_, n_hidden_) and output weights (n_hidden_, n_classes).
+    intercepts_ : list of two ndarrays
+        Biases of the hidden units (zeros without a bias), and constants of the outputs.
+    n_hidden_ : int
+        Number of hidden units.
+    weight_range_ : float
+        Weight range.
+    precision_ : str
+        Precision.
+    classes_, ridge_, temperature_, priors_, class_count_, loo_log_loss_, loo_accuracy_, \
+            loo_predict_proba_, n_features_in_, feature_names_in_
+        As in `LDAClassifierCV`.
+
+    See Also
+    --------
+    LDAClassifierCV : The output layer alone, for any features.
+    ELMEnsembleClassifier : Several such networks, whose posteriors are averaged.
+
+    References
+    ----------
+    P. de Chazal, J. Tapson and A. van Schaik, "Learning ELM network weights using linear discriminant
+    analysis".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from elmlda import ELMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> network = ELMClassifier(random_state=0).fit(X, y)
+    >>> network.predict(X[:2])
+    array([0, 0])
+    """
+
+    n_hidden: int | None = field(default=None, kw_only=False)  # may be passed by position
+    fanout: float | None = None
+    image_shape: tuple[int, int] | None = None
+    output: str = "lda"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # hidden outputs have the network's precision
+        return tags
+
+    @property
+    def _output(self) -> str:  # type: ignore[override]
+        return str(one_of("lda", "pi").check("output", self.output))
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Compute the outputs of the hidden units, Eq. (2), of shape (n_samples, n_hidden_)."""
+        inputs, chunk = as_rows(self._read_samples(X)), self._chunk
+        starts = range(0, len(inputs), chunk)
+        return np.concatenate([self._layer.outputs(inputs[i : i + chunk]) for i in starts])
+
+    def _fit_head(self, samples: Samples) -> Head:
+        n_samples, n_inputs = samples.inputs.shape
+        recipe = self._recipe(n_samples, self._choose_range(samples))
+        precision = choose_precision(recipe.settings.precision, recipe.n_hidden)
+        problem = self._problem(samples, n_inputs, recipe.n_hidden, precision)
+
+        def train(settings: NetworkOptions) -> tuple[Recipe, HiddenLayer, Head]:
+            used = replace(recipe, settings=settings)
+            return used, *self._train(used, samples, self._output_settings())
+
+        require_memory(problem, size_name="n_hidden")
+        double_bytes = predict_peak_bytes(replace(problem, precision="double"))
+        self._used_recipe, self._layer, head = in_enough_precision(train, recipe.settings, double_bytes)
+        _warn_about_scale(self._layer, as_rows(samples.inputs))
+        return head
+
+    def _train(
+        self, recipe: Recipe, samples: Samples, settings: OutputOptions
+    ) -> tuple[HiddenLayer, Head]:
+        layer = recipe.draw_layer(as_rows(samples.inputs), samples.labels)
+        rng, dtype = np.random.default_rng(recipe.sample_seed), layer.input_weights.dtype.type
+        return layer, self._fit_features(settings, samples, layer, recipe.n_hidden, dtype, rng)
+
+    def _choose_range(self, samples: Samples) -> float | str:
+        """Choose the weight range with the least leave-one-out loss of a small network."""
+        options: Any = self
+        if options.weight_range != LEAVE_ONE_OUT:
+            return float(number(above=True).check("weight_range", options.weight_range))
+        n_samples, n_inputs = samples.inputs.shape
+        ranges = [factor / math.sqrt(n_inputs) for factor in RANGES]
+        default = STREAM_RANGE / math.sqrt(n_inputs)
+        recipe = self._recipe(n_samples, default)
+        if recipe.settings.input_weights != "uniform":
+            return default
+        if n_samples > CHOOSING_SAMPLES:
+            rng = np.random.default_rng(recipe.sample_seed)
+            rows = np.sort(rng.choice(n_samples, CHOOSING_SAMPLES, replace=False))
+            weights = None if samples.weights is None else samples.weights[rows]
+            samples = samples._replace(
+                inputs=samples.inputs[rows], labels=samples.labels[rows], weights=weights
+            )
+        losses = dict.fromkeys(ranges, math.inf)
+        for weight_range in ranges:
+            settings = replace(recipe.settings, weight_range=weight_range)
+            n_hidden = min(recipe.n_hidden, CHOOSING_UNITS)
+            small = replace(recipe, n_hidden=n_hidden, settings=settings)
+            with suppress(ElmldaValueError):  # without a best ridge, for example
+                output = OutputOptions(
+                    ridge=LEAVE_ONE_OUT, temperature=LEAVE_ONE_OUT, output=self._output
+                )
+                losses[weight_range] = self._train(small, samples, output)[1].loo_loss
+        least = min(losses.values())
+        if not math.isfinite(least):
+            return default
+        return next(candidate for candidate in ranges if losses[candidate] <= SLACK * least)
+
+    def _start_stream(
+        self, inputs: Any, n_classes: int, class_weights: FloatArray | None
+    ) -> FeatureSums:
+        options: Any = self
+        weight_range = options.weight_range
+        if weight_range == LEAVE_ONE_OUT:
+            weight_range = STREAM_RANGE / math.sqrt(inputs.shape[1])
+        self._used_recipe = recipe = self._recipe(None, weight_range)
+        self._layer = layer = recipe.draw_layer()
+        _warn_about_scale(layer, as_rows(inputs))
+        return FeatureSums(
+            recipe.n_hidden,
+            n_classes,
+            layer.input_weights.dtype.type,
+            rng=np.random.default_rng(recipe.sample_seed),
+            class_weights=class_weights,
+            is_centred=self._output == "lda",
+        )
+
+    def _batches(self, inputs: Any) -> Iterator[RealArray]:
+        return read_batches(inputs, self._chunk, self._layer)
+
+    def _recipe(self, n_samples: int | None, weight_range: Any) -> Recipe:
+        n_inputs = self.n_features_in_
+        options = {name: getattr(self, name) for name in NETWORK_DEFAULTS}
+        settings = NetworkOptions(**options | {"weight_range": weight_range})
+        shape = None
+        if settings.has_fields:
+            if self.image_shape is None:
+                raise ValueError("receptive fields need image_shape: rows and columns of a sample.")
+            rows, columns = (whole().check("image_shape", size) for size in self.image_shape)
+            shape = rows, columns
+        seed, n_hidden = seed_sequence(self.random_state), self._count_hidden(n_samples)
+        return Recipe(seed, n_inputs, n_hidden, settings, shape)
+
+    def _count_hidden(self, n_samples: int | None) -> int:
+        n_hidden, n_inputs = self.n_hidden, self.n_features_in_
+        if n_hidden is None and self.fanout is None:
+            fewest = UNITS_FOR_MANY if n_samples and n_samples > MANY_SAMPLES else FEWEST_UNITS
+            most = MOST_UNITS if n_samples is None else min(MOST_UNITS, max(FEWEST_UNITS, n_samples))
+            n_hidden = min(most, max(fewest, UNITS_PER_FEATURE * n_inputs))
+        elif n_hidden is None:
+            n_hidden = max(1, round(number(above=True).check("fanout", self.fanout) * n_inputs))
+        checked: int = whole().check("n_hidden", n_hidden)
+        return checked
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_hidden_
+
+    @property
+    def coefs_(self) -> list[FloatArray]:
+        output_weights = self._head.weights  # not fitted: no layer either
+        return [self._layer.input_weights[: self.n_features_in_], output_weights]
+
+    @property
+    def intercepts_(self) -> list[FloatArray]:
+        constants = self._head.constants
+        layer = self._layer
+        if not layer.has_bias:
+            return [np.zeros(self.n_hidden_, layer.input_weights.dtype), constants]
+        return [math.sqrt(self.n_features_in_) * layer.input_weights[-1], constants]
+
+    @property
+    def n_hidden_(self) -> int:
+        check_is_fitted(self)
+        return self._used_recipe.n_hidden
+
+    @property
+    def weight_range_(self) -> float:
+        check_is_fitted(self)
+        return self._used_recipe.settings.weight_range
+
+    @property
+    def precision_(self) -> str:
+        check_is_fitted(self)
+        return "mixed" if self._layer.input_weights.dtype == np.float32 else "double"
+
+
+def _warn_about_scale(layer: HiddenLayer, inputs: Any) -> None:
+    """Warn if nearly all hidden outputs are saturated or nearly all units constant."""
+    if len(inputs) < FEWEST_CHECKED:
+        return
+    hidden = layer.outputs(inputs[:MOST_CHECKED]).astype(np.float64)
+    largest = np.abs(hidden).max(axis=0)
+    share = float(np.mean(np.ptp(hidden, axis=0) <= NEARLY_CONSTANT * largest))
+    if layer.activation in LIMITS:
+        low, high = LIMITS[layer.activation]
+        saturation = np.abs(2 * hidden - low - high) / (high - low)
+        share = max(share, float(np.mean(saturation > SATURATED)))
+    if share > NEARLY_ALL:
+        warnings.warn(
+            f"{100 * share:.0f} % of the hidden units are saturated or constant: features are badly "
+            "scaled. Standardise them, for example with StandardScaler.",
+            FeatureScaleWarning,
+            stacklevel=4,
+        )
