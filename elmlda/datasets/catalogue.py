@@ -1,11 +1,10 @@
-"""The data sets that elmlda knows by name, how they are fetched, and how any data set is loaded."""
+"""The catalogue of data sets, how they are downloaded, and how any data set is loaded."""
 
 from __future__ import annotations
 
-import difflib
+import hashlib
 import io
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,26 +18,24 @@ from elmlda.datasets.arrays import (
     assemble_idx,
     build_dataset,
     find_parts,
-    hash_content,
     load_npz,
     load_pair,
     read_content,
 )
+from elmlda.datasets.names import HERE, SETS, check_source, expand_path, is_table, unknown_name
 from elmlda.datasets.split import Dataset
-from elmlda.datasets.tables import TABLE_SUFFIXES, Table, load_table
+from elmlda.datasets.tables import load_table
 from elmlda.errors import ElmldaError, printable
 
-HERE = Path(__file__).parent
 FOLDER_VARIABLE = "ELMLDA_DATA"
 TIMEOUT_SECONDS = (10, 30)
-"""How long a mirror may take to connect, and between two parts of its answer."""
-PathLike = str | os.PathLike[str]
-Source = PathLike | pd.DataFrame | tuple[Any, Any]
+"""Limits for connecting to a mirror, and for waiting between two parts of the response."""
+Source = str | os.PathLike[str] | pd.DataFrame | tuple[Any, Any]
 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a data set without loading it: a table of sets.toml, which explains it."""
+    """Description of a data set; the comments in sets.toml explain the fields."""
 
     name: str
     title: str
@@ -49,7 +46,7 @@ class DatasetInfo:
     n_inputs: int
     classes: list[str]
     files: Mapping[str, list[str]]
-    columns: list[Any] | None = None
+    columns: list[str] | None = None
     image_shape: list[int] | None = None
     largest: int = 255
     mirrors: tuple[str, ...] = ()
@@ -58,13 +55,13 @@ class DatasetInfo:
 
     @property
     def where(self) -> Path:
-        """The folder that it is read from: the package's or, of what is fetched, the user's."""
+        """Folder of the files: in the package or, for downloaded data sets, the user's."""
         if not self.mirrors:
             return HERE / self.name
-        import pooch  # not at the top: it takes as long to import as `elmlda --help` takes to answer
+        import pooch  # slow to import, and not needed for data sets of the package
 
         folder = os.environ.get(FOLDER_VARIABLE) or pooch.os_cache("elmlda")
-        return Path(folder).expanduser() / self.name
+        return expand_path(folder) / self.name
 
     @property
     def is_here(self) -> bool:
@@ -79,7 +76,7 @@ class DatasetInfo:
         return {name: sums[-1] for name, sums in self.files.items()}
 
     def find_files(self) -> dict[str, Path]:
-        """The path of each file; an error says that they are to be fetched."""
+        """Return the path of each file; an error says how to download missing files."""
         if self.read_csv is not None:
             return {name: next(self.where.glob(f"{name}*"), self.where / name) for name in self.files}
         try:
@@ -88,136 +85,128 @@ class DatasetInfo:
             fact = f"{self.name} is not here yet (looked in {self.where})."
             raise ElmldaError(f"{fact} Fetch it first: elmlda data fetch {self.name}") from error
 
-    def read(self, name: str, path: Path) -> bytes:
-        """The content of a file, if that or the file has the checksum of the original."""
-        content, stored = read_content(path), read_content(path, unpack=False)
-        if not {hash_content(content), hash_content(stored)} & {*self.files[name]}:
-            fact = f"{path}: SHA-256 {hash_content(content)}, expected {self.checksums[name]}"
-            raise ElmldaError(f"{fact}: not the original of {self.name}.")
-        return content
-
     def load(self) -> Dataset:
-        contents = {name: (path, self.read(name, path)) for name, path in self.find_files().items()}
-        if self.read_csv is None:
-            data = assemble_idx(self.name, contents)
-        else:
-            data = self._load_csv({name: content for name, (_, content) in contents.items()})
-        return replace(data, classes=tuple(self.classes))
+        """Load the data set; the SHA-256 of each file, packed or unpacked, must be the original's."""
+        contents = {name: (path, read_content(path)) for name, path in self.find_files().items()}
+        for name, (path, content) in contents.items():
+            sums = [hashlib.sha256(data).hexdigest() for data in (content, path.read_bytes())]
+            if not {*sums} & {*self.files[name]}:
+                fact = f"{path}: SHA-256 {sums[0]}, expected {self.checksums[name]}"
+                raise ElmldaError(f"{fact}: not the original of {self.name}.")
+        is_idx = self.read_csv is None
+        dataset = assemble_idx(self.name, contents) if is_idx else self._load_csv(contents)
+        return replace(dataset, classes=tuple(self.classes))
 
-    def _load_csv(self, contents: Mapping[str, bytes]) -> Dataset:
-        names = self.columns or map(str, range(self.n_inputs))
-        columns = [{"name": each} if isinstance(each, str) else each for each in names]
+    def _load_csv(self, contents: Mapping[str, tuple[Path, bytes]]) -> Dataset:
+        features = self.columns or [str(i) for i in range(self.n_inputs)]
+        # "sex=M" is a category of the column "sex".
+        columns, _, words = zip(*(feature.partition("=") for feature in features), strict=True)
+        names = [*dict.fromkeys(columns), "class"]
+        options = {"names": names, "dtype": object, "na_filter": False, **(self.read_csv or {})}
         arrays = dict[str, Any]()
-        for name, content in contents.items():
-            options: dict[str, Any] = {"dtype": object, "na_filter": False}
-            options["names"] = [*(each["name"] for each in columns), "class"]
-            cells = pd.read_csv(io.BytesIO(content), **options, **self.read_csv or {})
-            table = Table(name, cells, cells.index)
-            inputs = np.hstack([table.encode(each["name"], each)[1] for each in columns])
-            labels = cells["class"].to_numpy(np.float64)
-            arrays[name] = inputs.astype(np.uint8) if self.image_shape else inputs
-            arrays[f"{name}, classes"] = np.searchsorted(self.bounds, labels) if self.bounds else labels
-        data = build_dataset(self.name, arrays, self.checksums)
+        for part, (_, content) in contents.items():
+            cells = pd.read_csv(io.BytesIO(content), **options)
+            pairs = zip(columns, words, strict=True)
+            # Python's conversion to float is exact, pandas' depends on the version.
+            values = [cells[key] == word if word else cells[key].astype(float) for key, word in pairs]
+            inputs, labels = np.column_stack(values), cells["class"].to_numpy(float)
+            if self.image_shape:
+                inputs = inputs.astype(np.uint8).reshape(-1, *self.image_shape)
+            arrays[part] = inputs
+            arrays[f"{part}, classes"] = np.searchsorted(self.bounds, labels) if self.bounds else labels
+        dataset = build_dataset(self.name, arrays, self.checksums)
         if self.image_shape:
-            rows, width = self.image_shape
-            return replace(data, input_scale=1 / self.largest, image_shape=(rows, width))
-        return replace(data, columns=columns)
+            return replace(dataset, input_scale=1 / self.largest)
+        return replace(dataset, feature_names=tuple(features))
 
 
 def load_dataset(
-    source: Source = "mnist", *, label: object = None, drop: Any = (), missing: str | None = None
+    source: Source = "mnist",
+    *,
+    label: object = None,
+    drop: Any = (),
+    missing: str | None = None,
+    header: bool | None = None,
 ) -> Dataset:
-    """Load a data set; `Dataset.split` makes the training and the test part that networks take.
+    """Load a data set; `Dataset.split` returns the training and the test part for a network.
 
     Parameters
     ----------
-    source : a name of the catalogue; a .csv, .tsv, .txt or .npz file; a folder of four IDX files named
-        as MNIST's are; a DataFrame; or inputs and labels, (X, y)
-    label : the column of a table that has the class, by name or by number from 1
-    drop : columns of a table that are no inputs, by name or number
-    missing : what to do about missing values: "drop" leaves such samples out, "mean" fills them with
-        the training part's mean; otherwise they are refused
+    source : the name of a data set in the catalogue; a .csv, .tsv, .txt or .npz file; a folder of four
+        IDX files named like MNIST's; a DataFrame; or inputs and labels, (X, y)
+    label : the column of a table that holds the class, by name or by number from 1
+    drop : columns of a table that are not inputs, by name or number
+    missing : how to treat missing values: "drop" leaves out samples with missing values, "mean" fills
+        them with the training part's means, None refuses them
+    header : whether the first line of a CSV file holds the columns' names; None finds out, and refuses
+        a file that does not tell
     """
     if missing not in (None, *MISSING_NOTES):
         raise ElmldaError(f"missing is {missing!r}, expected drop or mean.")
     if isinstance(source, tuple) and isinstance(source[0], pd.DataFrame):
         label = "y" if "y" not in source[0] else "y (labels)"
         source = source[0].assign(**{label: np.asarray(source[1])})
+    if isinstance(source, str | os.PathLike) and is_table(Path(source)):
+        return load_table(source, label, drop, missing, header)
+    if header is not None:
+        fact = "only CSV files have a first line that may hold column names."
+        raise ElmldaError(fact, "Leave out {}.", header=header)
     if isinstance(source, pd.DataFrame):
         return load_table(source, label, drop, missing)
-    path = None if isinstance(source, tuple) else _find_path(source)
-    if path and path.name.lower().endswith(TABLE_SUFFIXES):
-        return load_table(path, label, drop, missing)
     if label is not None or np.size(drop):
-        what = "(X, y)" if isinstance(source, tuple) else source
-        fact = f"{what} is no table with columns to name."
+        fact = f"{'(X, y)' if isinstance(source, tuple) else source} is no table with columns to name."
         raise ElmldaError(fact, "Leave out {}.", **{"drop" if label is None else "label": None})
     if isinstance(source, tuple):
         return load_pair(*source, missing)
-    if path is None:
-        return _find_known(source).load()
-    if path.suffix == ".npz":
+    if str(source) in CATALOGUE:
+        return CATALOGUE[str(source)].load()
+    check_source(source)
+    path = expand_path(source)
+    if path.suffix.lower() == ".npz":
         return load_npz(path, missing)
-    contents = {part: (file, read_content(file)) for part, file in find_parts(path).items()}
-    dataset = assemble_idx(printable(path.resolve().name), contents)
-    for known in CATALOGUE.values():  # a copy of one of the catalogue's
-        if dataset.checksums == known.checksums:
-            return replace(dataset, name=known.name, classes=tuple(known.classes))
-    return dataset
-
-
-def fetch_dataset(name: str, progress: bool = False) -> list[str]:
-    """Download the files of a data set that are not here yet, and say where each is from."""
-    known = _find_known(name)
-    if not known.mirrors:
-        raise ElmldaError(f"{name} is part of elmlda: there is nothing to fetch.")
-    try:
-        return [_download(known, part, progress) for part in known.files]
-    except OSError as error:
-        fact = f"{known.where}: cannot be written: {error.strerror or error}."
-        raise ElmldaError(f"{fact} Set {FOLDER_VARIABLE} to a folder that can.") from error
-
-
-def _download(known: DatasetInfo, part: str, progress: bool) -> str:
-    """Try the mirrors in turn for a file; pooch keeps it only if it has the checksum."""
-    import pooch
-    from requests.exceptions import RequestException
-
-    name, failures = f"{part}-{'idx3' if part.endswith('images') else 'idx1'}-ubyte.gz", []
-    pooch.get_logger().setLevel("ERROR")  # the command line says what was done
-    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT_SECONDS)
-    for mirror in known.mirrors:
-        try:
-            sha256 = f"sha256:{known.files[part][0]}"
-            pooch.retrieve(mirror + name, sha256, name, known.where, downloader=downloader)
-            return f"{name}: here, from {mirror}"
-        except (RequestException, ValueError) as error:  # ValueError: another checksum
-            failures.append(f"{mirror}: {' '.join(str(error).split())[:200]}")
-    fact = f"{known.name}: {name} could not be fetched ({'; '.join(failures)})."
-    raise ElmldaError(f"{fact} Try again later or, if you have the files, copy them to {known.where}.")
-
-
-def _find_path(source: PathLike) -> Path | None:
-    """The user's own file or folder that is meant; None if it is the catalogue's."""
-    path = Path(source).expanduser()
-    if str(source) in ("", *CATALOGUE) or not (path.suffix or path.exists() or os.sep in str(source)):
-        return None
-    if path.is_dir() or path.name.lower().endswith((*TABLE_SUFFIXES, ".npz")):
-        return path
+    if path.is_dir():
+        contents = {part: (file, read_content(file)) for part, file in find_parts(path).items()}
+        dataset = assemble_idx(printable(path.resolve().name), contents)
+        for info in CATALOGUE.values():
+            if dataset.checksums == info.checksums:  # a copy of a data set in the catalogue
+                return replace(dataset, name=info.name, classes=tuple(info.classes))
+        return dataset
     fact = f"{path}: {'not' if path.exists() else 'no such file or folder, expected'}"
     raise ElmldaError(f"{fact} a .csv, .tsv, .txt or .npz file, or a folder of four IDX files.")
 
 
-def _find_known(name: object) -> DatasetInfo:
-    if str(name) in CATALOGUE:
-        return CATALOGUE[str(name)]
-    close = difflib.get_close_matches(str(name).lower(), CATALOGUE, n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise ElmldaError(f"unknown data set {str(name)!r}. {hint}Known: {', '.join(CATALOGUE)}.")
+def fetch_dataset(name: str, progress: bool = False) -> list[str]:
+    """Download the missing files of a data set, and return a line about each file's origin."""
+    if name not in CATALOGUE:
+        raise unknown_name(name)
+    info = CATALOGUE[name]
+    if not info.mirrors:
+        raise ElmldaError(f"{name} is part of elmlda: there is nothing to fetch.")
+    try:
+        return [_download(info, part, progress) for part in info.files]
+    except OSError as error:
+        fact = f"{info.where}: cannot be written: {error.strerror or error}."
+        raise ElmldaError(f"{fact} Set {FOLDER_VARIABLE} to a folder that can.") from error
 
 
-CATALOGUE = {
-    name: DatasetInfo(name, **about)
-    for name, about in tomllib.loads((HERE / "sets.toml").read_text("utf-8")).items()
-}
+def _download(info: DatasetInfo, part: str, progress: bool) -> str:
+    """Try the mirrors in turn for a file; pooch keeps the file only if the checksum is right."""
+    import pooch
+    from requests.exceptions import RequestException
+
+    name, failures = f"{part}-{'idx3' if part.endswith('images') else 'idx1'}-ubyte.gz", []
+    pooch.get_logger().setLevel("ERROR")  # the command line prints its own lines
+    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT_SECONDS)
+    for mirror in info.mirrors:
+        try:
+            sha256 = f"sha256:{info.files[part][0]}"
+            pooch.retrieve(mirror + name, sha256, name, info.where, downloader=downloader)
+            return f"{name}: here, from {mirror}"
+        except (RequestException, ValueError) as error:  # ValueError: the checksum differs
+            failures.append(f"{mirror}: {' '.join(str(error).split())[:200]}")
+    fact = f"{info.name}: {name} could not be fetched ({'; '.join(failures)})."
+    raise ElmldaError(f"{fact} Try again later or, if you have the files, copy them to {info.where}.")
+
+
+CATALOGUE = {name: DatasetInfo(name, **fields) for name, fields in SETS.items()}
 MNIST_SHA256 = CATALOGUE["mnist"].checksums

@@ -1,4 +1,4 @@
-"""A data set, how it is divided into a training and a test part, and how inputs are standardised."""
+"""A data set, its division into a training and a test part, and standardised inputs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.core import FloatArray, IntArray
-from elmlda.core.input_weights import InputSpace
+from elmlda.core import IntArray
+from elmlda.core.hidden import InputSpace
 from elmlda.errors import ElmldaError, join_words
 
 STANDARDISED = "standardised by the training part"
 SPLIT = "stratified, two thirds to train on and one to test on, seed 0"
 LARGEST_DEVIATION = 1e30
-"""A standardised input beyond this would leave float32 on its way through the hidden layer."""
+"""A larger standardised input would overflow float32 on the way through the hidden layer."""
 
 
-# eq=False: arrays do not compare to one truth value, so what holds them compares by identity.
+# eq=False: arrays have no single truth value, so these classes compare by identity.
 @dataclass(frozen=True, eq=False)
 class Split:
     """Samples and their classes."""
@@ -30,48 +30,17 @@ class Split:
     labels: IntArray
     """n_samples class indices, 0 to n_classes - 1."""
 
-    def take(self, rows: IntArray) -> Split:
-        """A copy of the samples with these indices, in their order."""
-        return Split(self.inputs[rows], self.labels[rows])
-
     def count_classes(self, n_classes: int) -> IntArray:
-        """Samples of each class."""
+        """Count the samples of each class."""
         return np.bincount(self.labels, minlength=n_classes)
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
-    """How inputs as they were stored become standardised: (inputs - offsets) * factors."""
-
-    offsets: FloatArray
-    factors: FloatArray
-    """0 for an input that is constant in the training part: nothing was learnt of it, and a value that
-    only later samples have would come in unscaled."""
-
-    @classmethod
-    def by(cls, train: NDArray[Any]) -> Scaling:
-        """Mean 0 and variance 1 in the training part, n_samples × n_inputs; NaN is a missing value."""
-        n_known = np.maximum(1, (~np.isnan(train)).sum(axis=0))
-        with np.errstate(all="ignore"):  # what leaves float64 is refused afterwards
-            means = np.nansum(train, axis=0, dtype=np.float64) / n_known
-            variances = np.nansum((train - means) ** 2, axis=0) / n_known
-            variances[np.isinf(variances)] = np.nan  # else its inputs would all be 0
-            # Seen from the values: those of a constant column may have a mean that is rounded.
-            varies = np.fmax.reduce(train, axis=0) > np.fmin.reduce(train, axis=0)
-            return cls(means, np.where(varies, 1 / np.sqrt(variances), 0.0))
-
-    def apply(self, inputs: NDArray[Any]) -> FloatArray:
-        """Standardised inputs; a missing value (NaN) becomes 0, the training part's mean."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows has no finite score
-            return np.where(np.isnan(inputs), 0.0, (inputs - self.offsets) * self.factors)
-
-
-@dataclass(frozen=True, eq=False)
 class Dataset:
-    """A training part, a test part if there is one, and what they mean.
+    """A training part, a test part if there is one, and their description.
 
-    As it is loaded, inputs are as they were stored, with missing values as NaN if they are to be
-    filled: `split`, `join` and `folds` make the parts that a network takes.
+    A loaded data set has the inputs as they were stored, with NaN for missing values to be filled.
+    `split` and `folds` return the parts for a network.
     """
 
     name: str
@@ -83,17 +52,19 @@ class Dataset:
     checksums: dict[str, str] = field(default_factory=dict)
     """Logical file name -> SHA-256 of the content after decompression."""
     input_scale: float = 1.0
-    """Inputs are multiplied by this before the hidden layer: bytes by 1 over their largest value."""
+    """Factor of the inputs before the hidden layer; for bytes 1 over their largest value."""
     image_shape: tuple[int, int] | None = None
-    """Rows and columns of one sample, where samples are images."""
+    """Rows and columns of a sample, if samples are images."""
     is_standardised: bool = False
-    """Whether `split`, `join` and `folds` give inputs mean 0 and variance 1 in the training part."""
-    scaling: Scaling | None = None
-    """What standardised the inputs, for samples that come later."""
+    """Whether `split` and `folds` give inputs mean 0 and variance 1 in the training part."""
     preparation: dict[str, str] = field(default_factory=dict)
-    """Choices that made it from its files, such as the label's column, for a run's manifest."""
-    columns: list[dict[str, Any]] | None = None
-    """What a table's columns became; see `elmlda.datasets.tables`."""
+    """Choices that turned files into this data set, such as the label, for a run's manifest."""
+    feature_names: tuple[str, ...] | None = None
+    """Names of a table's inputs: `size`, or `fur=long` for a category."""
+    n_filled: dict[str, int] = field(default_factory=dict)
+    """Column or input -> number of missing values that are filled with means."""
+    is_filled: NDArray[np.bool_] | None = None
+    """Training inputs that were missing before `split` filled them, n_samples × n_inputs."""
 
     @property
     def n_inputs(self) -> int:
@@ -104,49 +75,31 @@ class Dataset:
         return len(self.classes)
 
     @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of a table's inputs: `size`, or `fur=long` for a category."""
-        if self.columns is None:
-            return None
-        names = list[str]()
-        for column in self.columns:
-            if "categories" in column:
-                names += [f"{column['name']}={word}" for word in column["categories"]]
-            elif "label" not in column:
-                names.append(column["name"])
-        return tuple(names)
-
-    @property
     def nbytes(self) -> int:
         parts = [self.train, *([self.test] if self.test else [])]
         return sum(part.inputs.nbytes + part.labels.nbytes for part in parts)
 
     @property
     def input_space(self) -> InputSpace:
-        """What input weights are drawn for, and may be shaped by: the training samples."""
+        """Space for which input weights are drawn, with the samples that may shape them."""
         return InputSpace(self.n_inputs, self.image_shape, self.train.inputs, self.train.labels)
 
     def split(self) -> Dataset:
-        """The training and the test part that networks take.
+        """Return the training and the test part for a network.
 
-        Without a test part of its own these are always the same two thirds of the samples and one: the
-        test part is the first of three folds, drawn with the seed 0 whatever the run's seed.
+        A data set without a test part is always divided in the same way: two thirds of the samples for
+        training, one third for testing. The test part is the first of three folds, drawn with seed 0
+        whatever the run's seed.
         """
         if self.test is None:
             dataset = next(self.folds(3, np.random.default_rng(0)))
             return replace(dataset, preparation={**dataset.preparation, "split": SPLIT})
-        if self.scaling or not self.is_standardised:
+        if not self.is_standardised or "inputs" in self.preparation:
             return self
         return self._with_parts(self.train, self.test)
 
-    def join(self) -> Dataset:
-        """All samples of a set as it was loaded to train on, and none to test on."""
-        parts = [part for part in (self.train, self.test) if part]
-        inputs = np.concatenate([part.inputs for part in parts])
-        return self._with_parts(Split(inputs, np.concatenate([part.labels for part in parts])), None)
-
     def folds(self, n_folds: int, rng: np.random.Generator) -> Iterator[Dataset]:
-        """Each of some stratified folds as the test part in turn, the others as the training part."""
+        """Yield a data set for each stratified fold: that fold for testing, the others for training."""
         counts, n_samples = self.train.count_classes(self.n_classes), len(self.train.labels)
         if self.test is not None:
             fact = f"{self.name} has a test part of its own, folds are for data without one."
@@ -167,9 +120,9 @@ class Dataset:
         return (self.divide(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in numbers)
 
     def hold_out(self, n_validation: int) -> Dataset:
-        """The training part alone, its last samples to test on: to choose settings by them.
+        """Divide the training part: its last samples are the new test part, to choose settings by.
 
-        Where the split is not the set's own, the samples may be in any order, and are shuffled first.
+        The training part of a drawn split may be in any order, and is shuffled first.
         """
         n_train = len(self.train.labels)
         if not 0 < n_validation < n_train:
@@ -181,56 +134,72 @@ class Dataset:
         return self.divide(rows[:-n_validation], rows[-n_validation:])
 
     def divide(self, train_rows: IntArray, test_rows: IntArray) -> Dataset:
-        """Make a data set of some training samples (their indices), and others of them to test on.
+        """Divide the training part by indices of samples; a class without training samples is refused.
 
-        Inputs are standardised, if they are to be, by the new training part alone: inputs that are
-        standardised already come to the same values. The preparation has a checksum of the rows, so
-        that a run goes on only with the same ones. A class without a training sample is refused.
+        Inputs are standardised, and missing values filled, by the new training part alone. Inputs that
+        are standardised already come to the same values. The preparation gets a checksum of the rows,
+        so that a run continues only with the same rows.
         """
-        train, test = self.train.take(train_rows), self.train.take(test_rows)
+        whole = self.train
+        if self.is_filled is not None:
+            whole = replace(whole, inputs=np.where(self.is_filled, np.nan, whole.inputs))
+        train = Split(whole.inputs[train_rows], whole.labels[train_rows])
+        test = Split(whole.inputs[test_rows], whole.labels[test_rows])
         counts = train.count_classes(self.n_classes)
         if lacking := [name for name, count in zip(self.classes, counts, strict=True) if not count]:
             fact = f"{self.name}: no sample of class {join_words(lacking, 'or')} in the training part"
             raise ElmldaError(f"{fact}, expected one or more.")
         divided = self._with_parts(train, test)
-        rows = {"rows": _hash_rows(train_rows, test_rows)}
-        return replace(divided, preparation={**divided.preparation, **rows})
+        rows = [len(train_rows), *train_rows, len(test_rows), *test_rows]
+        checksum = hashlib.sha256(np.asarray(rows, "<i8").tobytes()).hexdigest()[:16]
+        return replace(divided, preparation={**divided.preparation, "rows": checksum})
 
-    def _with_parts(self, train: Split, test: Split | None) -> Dataset:
-        """The same with these parts, which are standardised if they are to be."""
+    def _with_parts(self, train: Split, test: Split) -> Dataset:
+        """Return a copy with these parts, standardised if the data set is to be."""
         if not self.is_standardised:
             return replace(self, train=train, test=test)
-        scaling = Scaling.by(train.inputs)
-
-        def standardise(part: Split) -> Split:
-            inputs = scaling.apply(part.inputs).astype(part.inputs.dtype, copy=False)
+        parts = []
+        for part, inputs in zip((train, test), standardise(train.inputs, test.inputs), strict=True):
             if not np.abs(inputs).max() < LARGEST_DEVIATION:
                 fact = f"{self.name}: an input is more than {LARGEST_DEVIATION:g} standard deviations"
                 raise ElmldaError(f"{fact} from the training part's mean.")
-            return replace(part, inputs=inputs)
-
+            parts.append(replace(part, inputs=inputs))
+        is_missing = np.isnan(train.inputs)
         return replace(
             self,
-            train=standardise(train),
-            test=test and standardise(test),
-            scaling=scaling,
+            train=parts[0],
+            test=parts[1],
             preparation={**self.preparation, "inputs": STANDARDISED},
+            is_filled=is_missing if is_missing.any() else None,
         )
 
 
-def draw_stratified_folds(labels: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal the samples out to folds, class by class: the fold of each, 0 to n_folds - 1.
+def standardise(train: NDArray[Any], test: NDArray[Any]) -> list[NDArray[Any]]:
+    """Shift and scale both, n_samples × n_inputs, to mean 0 and variance 1 in `train`.
 
-    Folds differ by at most one sample, in all and in each class. So a class of two or more samples has
-    at least one outside of each fold.
+    A missing value (NaN) becomes 0, the mean. So does an input that is constant in `train`: nothing
+    was learnt about it, and a new value of a later sample would come in unscaled.
+    """
+    with np.errstate(all="ignore"):  # the caller refuses what overflows
+        n_present = np.maximum(1, (~np.isnan(train)).sum(axis=0))
+        means = np.nansum(train, axis=0, dtype=np.float64) / n_present
+        variances = np.nansum((train - means) ** 2, axis=0) / n_present
+        variances[np.isinf(variances)] = np.nan  # otherwise all values would become 0
+        # Compares values, because the mean of a constant column may be rounded.
+        varies = np.fmax.reduce(train, axis=0) > np.fmin.reduce(train, axis=0)
+        factors = np.where(varies, 1 / np.sqrt(variances), 0.0)
+        scaled = (np.where(np.isnan(x), 0.0, (x - means) * factors) for x in (train, test))
+        return [x.astype(train.dtype, copy=False) for x in scaled]
+
+
+def draw_stratified_folds(labels: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Deal the samples out to folds, class by class: return the fold of each, 0 to n_folds - 1.
+
+    Fold sizes differ by at most one sample, in all and in each class. So a class of two or more samples
+    has at least one outside of each fold.
     """
     shuffled = rng.permutation(len(labels))
     by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
     folds = np.empty(len(labels), np.int64)
     folds[by_class] = np.arange(len(labels)) % n_folds
     return folds
-
-
-def _hash_rows(*parts: IntArray) -> str:
-    content = b"".join(np.asarray([len(rows), *rows], "<i8").tobytes() for rows in parts)
-    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,17 +1,14 @@
-"""Tables: CSV files and DataFrames, columns of numbers and of words, one of them the class.
-
-`Dataset.columns` declares what the columns became, for samples that come later: {"name": "size"} is a
-number, {"name": "fur", "categories": ["long", "short"]} an input for each category, {"name": "kind",
-"label": True} the class. "missing": "mean" says that missing values are filled.
-"""
+"""Tables: CSV files and DataFrames with columns of numbers and of words, one of them the class."""
 
 from __future__ import annotations
 
 import codecs
 import csv
+import hashlib
 import io
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -22,59 +19,61 @@ import numpy as np
 import pandas as pd
 
 from elmlda.core import FloatArray
-from elmlda.datasets.arrays import MISSING_ADVICE, build_dataset, hash_content, read_content
+from elmlda.datasets.arrays import (
+    MISSING_ADVICE,
+    MISSING_LABEL_ADVICE,
+    build_dataset,
+    read_content,
+)
+from elmlda.datasets.names import expand_path
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError, join_words, printable, quote_name
 
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+TableSource = str | os.PathLike[str] | pd.DataFrame
 DELIMITERS = "\t;|,"
-"""The comma comes last: it may stand in numbers and names between the others."""
+"""The comma comes last, because commas may stand in numbers and names between the others."""
 END = "\0end of the file"
 NO_LABEL = ("", "?")
 NO_INPUT = (*NO_LABEL, "na", "n/a", "#n/a", "nan", "-nan", "null", "none")
-"""Cells without a value, in any case of letters. A class may be called NA: labels have fewer."""
+"""Cells that count as missing, in lower case. Labels have fewer, because a class may be called NA."""
 SPACES = "'\u2019 \u00a0\u202f"
-NUMBER = r"[+-]?(?:(?:\d+|[1-9]\d{0,2}(?:[%s]\d{3})+)(?:[%s]\d*)?|[%s]\d+)(?:[eE][+-]?\d+)?"
+NUMBER = r"[+−-]?(?:(?:\d+|[1-9]\d{0,2}(?:[%s]\d{3})+)(?:[%s]\d*)?|[%s]\d+)(?:[eE][+−-]?\d+)?"
 STYLES = {"plain": ("\0", "."), "comma": (f".{SPACES}", ","), "point": (f",{SPACES}", ".")}
-"""How numbers are written: separators of thousands, and the decimal separator."""
+"""Styles of numbers: separators of thousands, and the decimal separator."""
 FEW = 0.1
-"""If a smaller share of a column's cells is odd, they are mistakes."""
+"""If a smaller share of a column's cells is not a number, these cells are mistakes."""
 MANY = 20
-"""A column with more different numbers is a quantity, whatever else is in it."""
+"""A column with more different numbers is a quantity, whatever the other cells are."""
 MOST_CATEGORIES = 100
-Column = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Cells below the columns' names, all as texts."""
+    """The cells of a table as stripped texts, by column."""
 
     where: str
     cells: pd.DataFrame
-    rows: Any
-    """What each row is called: its line in the file, or its index in a DataFrame."""
-    sha256: str = ""
-    delimiter: str = ","
-    has_decimal_commas: bool = False
-    """Whether a column has numbers like 1,5: commas that can't separate thousands."""
+    rows: pd.Index[Any]
+    """Name of each row in messages: the line in a file, or the index in a DataFrame."""
+    sha256: str
+    comma: str = "thousands"
+    """Meaning of commas in numbers: "thousands", "decimal", or "either" if the file does not tell."""
     has_names: bool = True
-    """Whether the names are those of the file, or numbers from 1."""
-    unit: str = "line"
-    """What `rows` are: line or row."""
+    """Whether the columns have names, or numbers from 1."""
 
     def fail(self, what: str, row: int | None = None, advice: str = "", **settings: object) -> NoReturn:
         """Raise an error that names the file and the line."""
-        place = "" if row is None else f", {self.unit} {self.rows[row]}"
+        place = "" if row is None else f", {self.rows.name} {self.rows[row]}"
         raise ElmldaError(f"{self.where}{place}: {what}", advice, **settings)
 
-    def require_values(self, name: str, lacks: Any, advice: str = MISSING_ADVICE) -> None:
-        """Refuse missing values in a column: `lacks` says which rows have one."""
-        if len(rows := np.flatnonzero(lacks)):
+    def require_values(self, name: str, is_missing: Any, advice: str = MISSING_ADVICE) -> None:
+        """Refuse missing values in a column; `is_missing` has an element for each row."""
+        if len(rows := np.flatnonzero(is_missing)):
             fact = f"no value in column {quote_name(name)}."
             self.fail(fact, int(rows[0]), advice, missing="drop", missing_="mean")
 
     def find(self, column: object) -> str:
-        """The name of a column that is given by its name, or by its number from 1."""
+        """Return the name of a column, for its name or its number from 1."""
         names: list[str] = self.cells.columns.tolist()
         name = str(column)
         if name not in names and name.isdecimal() and 1 <= int(name) <= len(names):
@@ -83,10 +82,10 @@ class Table:
             self.fail(f"no column {quote_name(name)}, but {join_words(names)}.")
         return name
 
-    def keep(self, drop: Any = ()) -> Table:
-        """The table without these columns.
+    def leave_out(self, drop: Any) -> Table:
+        """Return the table without these columns.
 
-        An index that pandas or R wrote, and columns without a name and without any value, go as well.
+        An index written by pandas or R is left out too, and so are columns without name and values.
         """
         unnamed = {
             name
@@ -99,108 +98,113 @@ class Table:
         dropped = [self.find(column) for column in ([drop] if isinstance(drop, str | int) else drop)]
         return replace(self, cells=kept.drop(columns=dropped, errors="ignore"))
 
-    def encode(self, name: str, declared: Column | None = None) -> tuple[Column, FloatArray]:
-        """A column's declaration, made here unless it is given, and its inputs.
+    def encode(self, name: str) -> pd.DataFrame:
+        """Return a column's inputs, n_rows × 1 for numbers, n_rows × n_categories for words.
 
-        The inputs are n_rows × 1 or, of words, n_rows × n_categories; NaN is missing.
+        The columns are the names of the features. NaN is a missing value.
         """
-        column = declared or {"name": name}
-        if "categories" in column:
-            return column, self._encode_words(name, column["categories"])
-        plain = _convert(self.cells[name])
-        if plain is not None and not self.has_decimal_commas:
-            return column, plain[:, None]
-        texts = read_texts(self.cells[name])
-        numbers = self._read_numbers(texts)
+        cells = self.cells[name]
+        plain = _convert(cells)
+        if plain is not None and self.comma != "decimal":
+            return pd.DataFrame({name: plain})
+        texts, styles = _parse_styles(cells)
+        numbers = self._choose_numbers(styles)
         if numbers.notna().all():
-            return column, numbers.reindex(self.cells.index).to_numpy()[:, None]
-        is_number = _parse(texts, "comma").notna() | _parse(texts, "point").notna()
+            return numbers.reindex(cells.index).to_frame(name)
+        is_number = styles.notna().any(axis=1)
         # Words that hardly repeat are names, dates or numbers with units.
         most = min(MOST_CATEGORIES, max(MANY, len(texts) // 2))
-        if declared or _is_quantity(texts, is_number) or texts.nunique() > most:
-            bad = texts[numbers.isna()] if is_number.all() else texts[~is_number]
-            fact = f"{quote_name(bad.iloc[0])} in column {quote_name(name)}"
-            fact += ", expected a number like 1234.5"
-            advice = "Correct it, or empty it if it is missing."
+        n_numbers = texts[is_number].nunique()
+        is_quantity = is_number.mean() >= 1 - FEW or n_numbers > min(MANY, len(texts) / 2)
+        if is_quantity or texts.nunique() > most:
+            bad, reason = texts[~is_number], f"or at most {most} words as categories"
             if is_number.all():
-                fact += ": its comma, point or space can be read in two ways"
-            elif not declared:
-                fact += f", or at most {most} words as categories"
-                advice = "Correct it, empty it if it is missing, or leave the column out with {drop}."
-            self.fail(f"{fact}.", bad.index[0], advice, drop=name)
-        column = {**column, "categories": sorted(set(texts))}
-        return column, self._encode_words(name, column["categories"])
+                bad, reason = texts[numbers.isna()], "which cannot be read in two ways"
+            fact = f"{quote_name(bad.iloc[0])} in column {quote_name(name)}"
+            advice = "Correct it, empty it if it is missing, or leave the column out with {drop}."
+            fact += f", expected a number like 1234.5, {reason}."
+            self.fail(fact, bad.index[0], advice, drop=name)
+        words = pd.get_dummies(texts, prefix=name, prefix_sep="=", dtype=np.float64)
+        return words.reindex(cells.index)
 
-    def _read_numbers(self, texts: pd.Series[str]) -> pd.Series[float]:
-        """Numbers as people write them; NaN for what is none, or could be two."""
-        plain, comma, point = (_parse(texts, style) for style in STYLES)
-        if comma.notna().all() and (self.has_decimal_commas or point.isna().any()):
-            return comma
-        is_ambiguous = comma.notna().all() and self.delimiter != ","  # 1,234 may be 1.234
-        are_mistakes = plain.isna().sum() < max(2, FEW * len(texts))
-        return plain if is_ambiguous or are_mistakes or point.isna().any() else point
-
-    def _encode_words(self, name: str, categories: list[str]) -> FloatArray:
-        """1 for the category that a cell has, else 0: n_rows × n_categories."""
-        texts = read_texts(self.cells[name])
-        if len(new := texts[~texts.isin(categories)]):
-            column = f"column {quote_name(name)}"
-            fact = f"{quote_name(new.iloc[0])} in {column}, which no training sample had"
-            self.fail(f"{fact}, expected {join_words(categories, 'or')}.", new.index[0])
-        inputs = (texts.to_numpy()[:, None] == np.array(categories, object)).astype(np.float64)
-        return pd.DataFrame(inputs, texts.index).reindex(self.cells.index).to_numpy()
+    def _choose_numbers(self, styles: pd.DataFrame) -> pd.Series[float]:
+        """Return numbers in the style of the column; NaN for other cells and ambiguous numbers."""
+        n_odd = styles.isna().sum()
+        if not n_odd["comma"] and (self.comma == "decimal" or n_odd["point"]):
+            return styles["comma"]
+        # 1,234 may be 1.234; 1 234 is the same in both styles.
+        is_ambiguous = self.comma == "either" and not n_odd["comma"]
+        is_ambiguous &= not styles["comma"].equals(styles["point"])
+        are_mistakes = n_odd["plain"] < max(2, FEW * len(styles))
+        return styles["plain" if is_ambiguous or are_mistakes or n_odd["point"] else "point"]
 
 
 def load_table(
-    source: Path | pd.DataFrame, label: object, drop: Any = (), missing: str | None = None
+    source: TableSource,
+    label: object,
+    drop: Any = (),
+    missing: str | None = None,
+    header: bool | None = None,
 ) -> Dataset:
-    """Load a CSV file with the columns' names in its first line, or a DataFrame.
+    """Load a CSV file or a DataFrame; without names in a file's first line, columns are numbered.
 
-    Columns of numbers are inputs. A column of words becomes an input for each of its values, named as
-    in `sex=F`: 1 where the sample has that value, else 0. The class may be anything.
+    A column of numbers becomes an input. A column of words becomes an input for each word, named like
+    `sex=F`: 1 for samples with that word, otherwise 0. The class may be anything.
     """
-    whole = read_table(source) if isinstance(source, Path) else _read_frame(source)
-    if not whole.has_names:
-        whole.fail("the first line has only numbers, expected the columns' names there.")
+    whole = read_table(source, header)
     if label is None:
         fact = f"which column has the class: {join_words(whole.cells)}?"
         whole.fail(fact, None, "Name it with {label}.", label=None)
-    target, table = whole.find(label), whole.keep(drop)
+    target, table = whole.find(label), whole.leave_out(drop)
     if target not in table.cells or table.cells.shape[1] == 1:
         table.fail(f"{quote_name(target)} has the class, expected to keep it and inputs.")
-    labels = read_texts(table.cells[target], NO_LABEL)
-    if missing != "drop":
-        lacks = ~table.cells.index.isin(labels.index)
-        table.require_values(target, lacks, "Fill it in, or use {missing}.")
-    columns, parts = list[Column](), list[FloatArray]()
+    labels = table.cells[target]
+    has_label = ~labels.isin(NO_LABEL).to_numpy()
+    if missing != "drop" or not has_label.any():
+        table.require_values(target, ~has_label, MISSING_LABEL_ADVICE)
+    inputs, n_missing = [], {}
     for name in table.cells.columns.drop(target):
-        column, inputs = table.encode(name)
+        inputs.append(table.encode(name))
+        is_missing = inputs[-1].isna().any(axis=1)
+        n_missing[name] = int(is_missing.sum())
         if missing is None:
-            table.require_values(name, np.isnan(inputs).any(axis=1))
-        columns.append({**column, "missing": "mean"} if missing == "mean" else column)
-        parts.append(inputs[labels.index])
-    where = f"{table.where}, column {quote_name(target)}"
-    arrays = {f"{table.where}, inputs": np.hstack(parts), where: labels.to_numpy(str)}
+            table.require_values(name, is_missing)
+    features = pd.concat(inputs, axis=1)
+    arrays = {
+        f"{table.where}, inputs": features[has_label].to_numpy(),
+        f"{table.where}, column {quote_name(target)}": labels[has_label].to_numpy(str),
+    }
     file = printable(Path(table.where).name).removesuffix(".gz")
-    data = build_dataset(Path(file).stem, arrays, {file: table.sha256}, missing)
-    dropped = ", ".join(whole.cells.columns[~whole.cells.columns.isin(table.cells)])
+    dataset = build_dataset(Path(file).stem, arrays, {file: table.sha256}, missing)
+    preparation = {"label": target}
+    if not whole.has_names:
+        preparation["header"] = "no"
+    if dropped := ", ".join(whole.cells.columns[~whole.cells.columns.isin(table.cells)]):
+        preparation["drop"] = dropped
     return replace(
-        data,
-        columns=[*columns, {"name": target, "label": True}],
-        preparation={"label": target, **({"drop": dropped} if dropped else {}), **data.preparation},
+        dataset,
+        feature_names=tuple(features.columns),
+        preparation={**preparation, **dataset.preparation},
+        n_filled={name: n for name, n in n_missing.items() if n and missing == "mean"},
     )
 
 
-def read_table(path: Path) -> Table:
-    """Read a CSV file, raw or gzip; a first line of numbers alone is a sample."""
+def read_table(source: TableSource, header: bool | None = None) -> Table:
+    """Read a CSV file, raw or gzip, or a DataFrame; `header` says whether the first line has names."""
+    if isinstance(source, pd.DataFrame):
+        return _read_frame(source)
+    path = expand_path(source)
     content = read_content(path)
     is_utf16 = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    bad = -1 if is_utf16 else content.find(b"\0")  # as in UTF-16 without a byte order mark
     try:
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        bad = error.start
+    if bad >= 0:
+        line = content.count(b"\n", 0, bad) + 1
         advice = "Save it as UTF-8, in Excel as 'CSV UTF-8', or use iconv -f latin1 -t utf-8."
-        raise ElmldaError(f"{path}, line {line}: not text in UTF-8. {advice}") from error
+        raise ElmldaError(f"{path}, line {line}: not text in UTF-8. {advice}")
     if excel := re.match(r'"?sep=([,;\t|])"?\r?\n', text, re.IGNORECASE):
         text = "\n" + text[excel.end() :]
     delimiter = excel[1] if excel else _find_delimiter(text)
@@ -211,43 +215,71 @@ def read_table(path: Path) -> Table:
         raise ElmldaError(fact) from error
     if not rows:
         raise ElmldaError(f"{path}: empty, expected the columns' names and samples.")
-    header = next(iter(rows.values()))
+    first, *samples = rows.values()
     for line, cells in rows.items():
-        if len(cells) > len(header):
-            fact = f"{len(cells):,} cells, expected {len(header):,} as in the line of names"
+        if len(cells) > len(first):
+            fact = f"{len(cells):,} cells, expected {len(first):,} as in the first line"
             raise ElmldaError(f"{path}, line {line}: {fact}.")
-        cells += [""] * (len(header) - len(cells))
-    has_names = bool(_parse(pd.Series(header, dtype=object).replace("", "0"), "plain").isna().any())
-    names = [name or f"Unnamed: {i}" if has_names else f"{i + 1}" for i, name in enumerate(header)]
-    table = pd.DataFrame([*rows.values()][has_names:], columns=names, dtype=object)
-    if table.empty:
+        cells += [""] * (len(first) - len(cells))
+    table = pd.DataFrame([first, *samples], dtype=object)
+    has_names = _has_names(table) if header is None else header
+    if has_names is None:
+        fact = f"{path}, line {next(iter(rows))}: may hold the columns' names or a sample."
+        raise ElmldaError(fact, "Use {header} or {header_}.", header=True, header_=False)
+    if has_names and not samples:
         raise ElmldaError(f"{path}: no lines below the first, expected samples.")
-    lines, sha256 = np.array([*rows])[has_names:], hash_content(content)
-    has_commas = delimiter != "," and any(_has_decimal_commas(each) for _, each in table.items())
-    return Table(str(path), table, lines, sha256, delimiter, has_commas, has_names)
+    names = first if has_names else [str(i + 1) if table[i].any() else "" for i in range(len(first))]
+    names = [name or f"Unnamed: {i}" for i, name in enumerate(names)]
+    table = table[int(has_names) :].reset_index(drop=True).set_axis(names, axis=1)
+    lines = pd.Index([*rows][has_names:], name="line")
+    comma = "thousands"
+    if delimiter != ",":
+        has_decimal_commas = any(_has_decimal_commas(cells) for _, cells in table.items())
+        comma = "decimal" if has_decimal_commas else "either"
+    sha256 = hashlib.sha256(content).hexdigest()
+    return Table(str(path), table, lines, sha256, comma, has_names)
+
+
+def _has_names(table: pd.DataFrame) -> bool | None:
+    """Return whether the first line holds the columns' names; None if the file does not tell.
+
+    A word above numbers is a name. A word that occurs below is a category. Repeated numbers, and
+    fractions in no order, are no names.
+    """
+    texts, styles = _parse_styles(table.iloc[0])
+    words = texts[styles.isna().all(axis=1)]
+    numbers = styles.max(axis=1).dropna()
+    is_ordered = numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing
+    may_be_names = numbers.is_unique and (is_ordered or bool((numbers % 1 == 0).all()))
+    below = table[1:]
+    for i in words.index:
+        is_number = _parse_styles(below[i].head(100))[1].notna().any(axis=1)
+        if is_number.mean() > 0.5:
+            return True if may_be_names else None
+    if words.empty:
+        return None if may_be_names else False
+    n_recurring = sum((below[i] == word).any() for i, word in words.items())
+    if n_recurring == len(words):
+        return False
+    return True if may_be_names and not n_recurring else None
 
 
 def _read_frame(frame: pd.DataFrame) -> Table:
-    """A DataFrame's cells as pandas writes them to a CSV file."""
+    """Return a DataFrame's cells as pandas writes them to a CSV file."""
     if frame.empty:
         raise ElmldaError("data: an empty DataFrame, expected columns and samples.")
-    cells = pd.DataFrame({i: _as_texts(column) for i, (_, column) in enumerate(frame.items())})
-    cells.columns = pd.Index([*map(str, frame)])
-    sha256 = hash_content(frame.to_csv(index=False).encode())
-    return Table("data", cells.reset_index(drop=True), frame.index, sha256, unit="row")
-
-
-def _as_texts(column: pd.Series[Any]) -> pd.Series[str]:
-    return column.astype(object).where(column.notna(), "").map(str)
+    cells = frame.astype(object).where(frame.notna(), "").map(lambda cell: str(cell).strip())
+    cells = cells.astype(object).set_axis([*map(str, frame)], axis=1).reset_index(drop=True)
+    sha256 = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
+    return Table("data", cells, frame.index.to_flat_index().rename("row"), sha256)
 
 
 def _read_lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Cells of each line, with the number of the line that they end in.
+    """Yield the cells of each line, with the number of the line in which they end.
 
-    A quote that is never closed would swallow the line `END`: EOFError has the line that it is in.
+    A quote that is never closed would swallow the line `END`: EOFError holds the line of the quote.
     """
-    longest = len(text) + len(END)  # of a cell that has no end
-    csv.field_size_limit(max(longest, csv.field_size_limit()))
+    csv.field_size_limit(max(len(text) + len(END), csv.field_size_limit()))
     lines = chain(io.StringIO(text, newline=""), [END])
     reader, start = csv.reader(lines, delimiter=delimiter, skipinitialspace=True), 1
     for cells in reader:
@@ -260,50 +292,42 @@ def _read_lines(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _find_delimiter(text: str) -> str:
-    """The delimiter that cuts each of the first lines into as many cells, or the header into most."""
+    """Return the delimiter that gives the first lines equally many cells, or the header the most."""
     counts = dict[str, list[int]]()
     for delimiter in DELIMITERS:
         lines = (len(cells) for _, cells in _read_lines(text, delimiter) if any(cells))
         counts[delimiter] = []
         with suppress(EOFError):
             counts[delimiter].extend(islice(lines, 20))
-    even = [each for each, found in counts.items() if found and found[0] > 1 and len({*found}) == 1]
-    return even[0] if even else max(reversed(DELIMITERS), key=lambda each: counts[each][:1])
+    even = [key for key, sizes in counts.items() if sizes and sizes[0] > 1 and len({*sizes}) == 1]
+    return even[0] if even else max(reversed(DELIMITERS), key=lambda key: counts[key][:1])
 
 
 def _convert(cells: pd.Series[str]) -> FloatArray | None:
-    """A whole column of plain numbers, fast; None if anything else is in it."""
+    """Convert a whole column of plain numbers, fast; return None if it has anything else."""
     try:
         numbers = cells.to_numpy(np.float64)
     except ValueError:
         return None
-    # Python reads 1_000, inf and nan as numbers, too.
+    # Python also reads 1_000, inf and nan as numbers.
     return numbers if np.isfinite(numbers).all() and "_" not in "".join(cells) else None
 
 
-def read_texts(cells: pd.Series[str], missing: Iterable[str] = NO_INPUT) -> pd.Series[str]:
-    """The cells of a column that have a value, by number of the row."""
-    texts = cells.str.strip()
-    return texts[~texts.str.lower().isin(missing)]
+def _parse_styles(cells: pd.Series[str]) -> tuple[pd.Series[str], pd.DataFrame]:
+    """Return the cells that have a value, and their numbers in each style; NaN for anything else."""
+    texts = cells[~cells.str.lower().isin(NO_INPUT)]
+    styles = pd.DataFrame(index=texts.index)
+    for style, (group, decimal) in STYLES.items():
+        matching = texts[texts.str.fullmatch(NUMBER % (group, decimal, decimal))]
+        plain = matching.str.replace(f"[{group}]", "", regex=True)
+        plain = plain.str.replace(",", ".").str.replace("−", "-")
+        styles[style] = plain.astype(np.float64).replace([np.inf, -np.inf], np.nan)
+    return texts, styles
 
 
 def _has_decimal_commas(cells: pd.Series[str]) -> bool:
-    """Whether a column has numbers like 1,5: commas that can't separate thousands."""
+    """Return whether a column has numbers like 1,5: commas that cannot separate thousands."""
     if _convert(cells) is not None:
         return False
-    texts = read_texts(cells)
-    return bool(_parse(texts, "comma").notna().all() and _parse(texts, "point").isna().any())
-
-
-def _parse(texts: pd.Series[str], style: str) -> pd.Series[float]:
-    """Numbers in a style; NaN for anything else."""
-    group, decimal = STYLES[style]
-    matching = texts[texts.str.fullmatch(NUMBER % (group, decimal, decimal))]
-    plain = matching.str.replace(f"[{group}]", "", regex=True).str.replace(",", ".")
-    return plain.astype(np.float64).replace([np.inf, -np.inf], np.nan).reindex(texts.index)
-
-
-def _is_quantity(texts: pd.Series[str], is_number: pd.Series[bool]) -> bool:
-    """Whether a column with other cells, too, is meant to have numbers, not categories."""
-    n_different = texts[is_number].nunique()
-    return bool(is_number.mean() >= 1 - FEW or n_different > min(MANY, len(texts) / 2))
+    is_number = _parse_styles(cells)[1].notna()
+    return bool(is_number["comma"].all() and not is_number["point"].all())

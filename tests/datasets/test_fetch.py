@@ -14,8 +14,7 @@ import pytest
 from idx_files import idx_bytes
 from refusals import refusal_of
 
-from elmlda.datasets import fetch_dataset, load_dataset
-from elmlda.datasets.catalogue import CATALOGUE
+from elmlda.datasets.catalogue import CATALOGUE, fetch_dataset, load_dataset
 
 KMNIST = CATALOGUE["kmnist"]
 PIXELS = np.arange(30 * 4).reshape(30, 2, 2)

@@ -8,9 +8,8 @@ import pytest
 from idx_files import CODES, idx_bytes
 from refusals import refusal_of
 
-from elmlda.datasets import load_dataset
 from elmlda.datasets.arrays import parse_idx, read_content
-from elmlda.datasets.catalogue import CATALOGUE
+from elmlda.datasets.catalogue import CATALOGUE, load_dataset
 
 PIXELS = np.arange(9 * 8).reshape(9, 2, 4)
 SMALL = {
@@ -65,9 +64,9 @@ def test_what_is_no_idx_file(tmp_path, content, message):
 
 def test_gzip_is_seen_from_the_content(tmp_path):
     path = tmp_path / "x"
-    path.write_bytes(packed := gzip.compress(GOOD))
+    packed = gzip.compress(GOOD)
+    path.write_bytes(packed)
     assert read_content(path) == GOOD
-    assert read_content(path, unpack=False) == packed
     for broken in (packed[:-9], packed[:12] + b"\xff" * 9 + packed[21:], packed + b"x"):
         path.write_bytes(broken)
         assert refusal_of(read_content, path).startswith(f"{path}: broken gzip data, or cut off")

@@ -14,10 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refusal_of, refusal_of_file
 
-from elmlda.datasets import load_dataset
+from elmlda.datasets.catalogue import load_dataset
 from elmlda.errors import ElmldaError
-
-properties = settings(derandomize=True, deadline=None)
 
 PETS = """size,fur,age,kind
 1.5,yes,3,cat
@@ -64,36 +62,6 @@ def test_numbers_categories_and_classes(write):
     assert data.is_standardised
     assert data.checksums == {"pets.csv": hashlib.sha256(PETS.encode()).hexdigest()}
     assert data.preparation == {"label": "kind"}
-    assert data.columns == [
-        {"name": "size"}, {"name": "fur", "categories": ["no", "some", "yes"]}, {"name": "age"},
-        {"name": "kind", "label": True},
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text,
-        lambda text: text.replace("\n", "\r\n"),
-        lambda text: text.replace(",", ", "),
-        lambda text: text.replace(",", " ,"),
-        lambda text: "\ufeff" + text,
-        lambda text: text.replace("\n", "\n\n"),
-        lambda text: text.replace("\n", "\n   \n") + ",,,\n , , ,\n",
-        lambda text: text.rstrip("\n"),
-        lambda text: re.sub(r"[^,\n]+", lambda cell: f'"{cell[0]}"', text),
-    ],
-    ids=["plain", "CRLF", "blanks after", "blanks before", "BOM", "empty lines", "blank lines",
-         "no end", "quotes"],
-)  # fmt: skip
-@pytest.mark.parametrize(
-    "pack", [str.encode, lambda text: gzip.compress(text.encode())], ids=["raw", "gzip"]
-)
-def test_ways_to_write_the_same(write, change, delimiter, pack):
-    data = load(write(pack(change(PETS).replace(",", delimiter))))
-    assert data.train.inputs.tolist() == INPUTS
-    assert data.classes == ("cat", "cow")
 
 
 def test_delimiters_and_quotes_in_names_and_values(write):
@@ -111,16 +79,6 @@ def test_excels_separator_line(write, line, end):
     path = write(end.join([line, "a;kind", "1,5;x", "2,5;y", "-;x", ""]))
     assert refusal(path).startswith(", line 5: '-' in column 'a', expected a number")
     assert read_inputs(write(end.join([line, "a,b;kind", "1;x", "2;y"]))) == [[1], [2]]
-
-
-def test_excels_unicode_text(write):
-    text = PETS.replace(",", "\t").replace("cat", "größe").replace("\n", "\r\n")
-    assert load(write(text.encode("utf-16"))).classes == ("cow", "größe")
-
-
-def test_text_that_is_not_utf8(write):
-    message = refusal(write("a,kind\n1,x\n2,größe\n".encode("latin-1")))
-    assert message.startswith(", line 3: not text in UTF-8.")
 
 
 @pytest.mark.parametrize(
@@ -152,12 +110,6 @@ def test_the_index_that_pandas_and_r_write_goes(write):
     assert load(write(twice.to_csv())).train.inputs.tolist() == INPUTS
 
 
-@pytest.mark.parametrize("labels", [["1.0", "2.0"], ["1", "2.0"], ["+1", "2"]])
-def test_whole_numbers_as_labels_have_no_point(write, labels):
-    lines = "".join(f"{i},{labels[i % 2]}\n" for i in range(6))
-    assert load(write(f"a,kind\n{lines}")).classes == ("1", "2")
-
-
 @pytest.mark.parametrize("name", ["None", "NA", "null", "nan", "n/a", "NaN", "-", "#N/A"])
 def test_a_class_may_be_called_so(write, name):
     assert set(load(write(PETS.replace("cat", name))).classes) == {name, "cow"}
@@ -172,31 +124,6 @@ def column(cells, delimiter=",", others=None):
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter).writerows([("a", "b", "kind"), *rows])
     return out.getvalue()
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t", ","])
-def test_pandas_decimal_commas_are_the_same_numbers(write, delimiter):
-    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)) * 1e3, columns=list("abc"))
-    frame["kind"] = ["x", "y"] * 20
-    plain = load(write(frame.to_csv(index=False)))
-    comma = load(write(frame.to_csv(index=False, sep=delimiter, decimal=","), "other.csv"))
-    np.testing.assert_array_equal(plain.train.inputs, frame[list("abc")])
-    np.testing.assert_array_equal(plain.train.inputs, comma.train.inputs)
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        (["1,234", "12,345,678", "999", "1,000.5"], [1234, 12345678, 999, 1000.5]),
-        (["1'234", "12\u2019345.5", "1"], [1234, 12345.5, 1]),
-        (["1 234", "12\u00a0345", "1\u202f234.5"], [1234, 12345, 1234.5]),
-        (["1,5", "2", "-0,25", "1.234,5", "1e3", "0,125"], [1.5, 2, -0.25, 1234.5, 1000, 0.125]),
-    ],
-)
-@pytest.mark.parametrize("delimiter", [",", "\t"])
-def test_separators_of_thousands(write, cells, expected, delimiter):
-    path = write(column(cells, delimiter))
-    assert [row[0] for row in read_inputs(path)] == expected
 
 
 def test_the_file_says_what_a_comma_or_point_means(write):
@@ -246,13 +173,6 @@ def test_words_and_a_few_numbers_are_categories(write):
     assert data.train.inputs[:4, :4].tolist() == np.eye(4).tolist()
 
 
-@pytest.mark.parametrize("words", [["True", "False"], ["1_0", "2_0"], ["x1", "x2"], ["a, b", "é"]])
-def test_categories_are_in_the_order_of_strings(write, words):
-    data = load(write(column(words * 10)))
-    assert data.columns[0] == {"name": "a", "categories": sorted(words)}
-    assert data.train.inputs[:, :2].sum(axis=1).tolist() == [1] * 20
-
-
 def test_names_of_people_are_no_categories(write):
     message = refusal(write(column([f"person {i}" for i in range(150)])))
     assert message.startswith(
@@ -261,13 +181,13 @@ def test_names_of_people_are_no_categories(write):
     assert "75 words as categories. " in message
     units = [f"{i} kg" for i in range(30)]
     assert refusal(write(column(units))).startswith(", line 2: '0 kg' in column 'a'")
-    assert len(load(write(column(units * 2))).columns[0]["categories"]) == 30
+    assert load(write(column(units * 2))).n_inputs == 31  # 30 categories, and column b
 
 
 # Missing values
 
 
-@pytest.mark.parametrize("cell", ["", " ", "?", "NA", "nan", "NaN", "null", "N/A", "None", "#N/A"])
+@pytest.mark.parametrize("cell", ["", " ", "?", "NA", "NaN", "-nan", "NULL", "n/a", "None", "#N/A"])
 @pytest.mark.parametrize("column", ["size", "fur"])
 def test_a_missing_value_is_named_dropped_or_filled(write, cell, column):
     row = {"size": "1", "fur": "yes", "age": "2", "kind": "cat", column: cell}
@@ -281,8 +201,8 @@ def test_a_missing_value_is_named_dropped_or_filled(write, cell, column):
     filled = load(path, missing="mean")
     expected = {"size": [np.nan, 0, 0, 1, 2], "fur": [1, np.nan, np.nan, np.nan, 2]}[column]
     np.testing.assert_array_equal(filled.train.inputs[4], expected)
-    assert filled.columns[0] == {"name": "size", "missing": "mean"}
     assert filled.preparation["missing"] == "filled with training means"
+    assert filled.n_filled == {column: 1}
     assert np.isfinite(filled.split().train.inputs).all()
 
 
@@ -292,6 +212,8 @@ def test_a_missing_label_is_named_or_dropped(write, cell):
     for missing in (None, "mean"):
         assert refusal(path, missing=missing).startswith(", line 6: no value in column 'kind'. ")
     assert load(path, missing="drop").train.inputs.tolist() == INPUTS
+    everywhere = write(re.sub(r"(?m),\w+$", f",{cell}", PETS).replace(f"age,{cell}", "age,kind"))
+    assert refusal(everywhere, missing="drop").startswith(", line 2: no value in column 'kind'")
 
 
 def test_columns_without_any_value(write):
@@ -306,6 +228,8 @@ def test_columns_without_any_value(write):
 
 
 # What is wrong
+
+LONG = "size,kind\n" + "".join(f"{i},{'pq'[i % 2]}\n" for i in range(12))
 
 
 @pytest.mark.parametrize(
@@ -322,13 +246,22 @@ def test_columns_without_any_value(write):
         ("a,y\n1,p\n2,p\n", "y", ", column 'y': all labels are p, expected two or more."),
         ("a,a,y\n1,2,p\n", "y", ": several columns are named a, expected one each."),
         ("b,a,b,a,y\n1,2,3,4,p\n", "y", ": several columns are named a and b, expected one each."),
-        ("1,2,3\n4,5,6\n", "3", ": the first line has only numbers, expected the columns' names"),
-        ("a,y\n1,p,3\n", "y", ", line 2: 3 cells, expected 2 as in the line of names."),
-        ('a,y\n\n1,"p\nq"\n\n1,p,3\n', "y", ", line 6: 3 cells, expected 2 as in the line of names."),
+        ("a,y\n1,p,3\n", "y", ", line 2: 3 cells, expected 2 as in the first line."),
+        ('a,y\n\n1,"p\nq"\n\n1,p,3\n', "y", ", line 6: 3 cells, expected 2 as in the first line."),
         ("a,y\n1,p\n2\n", "y", ", line 3: no value in column 'y'. Fill it in, or use missing='drop'"),
         ('a,y\n\n1,"p\n2,q\n', "y", ", line 3: a quote is opened here that is never closed."),
         ('a,y\n1,"p' + 99_999 * "\n2,q", "y", ", line 2: a quote is opened here that is never closed."),
         (gzip.compress(PETS.encode(), mtime=0)[:-9], "y", ": broken gzip data, or cut off"),
+        (PETS.encode("utf-16-le"), "kind", ", line 1: not text in UTF-8"),
+        (PETS.encode("utf-16-be"), "kind", ", line 1: not text in UTF-8"),
+        (PETS.replace("cat", "ß").encode("latin-1"), "kind", ", line 2: not text in UTF-8"),
+        (PETS.replace("cat", "ß").encode("cp437"), "kind", ", line 2: not text in UTF-8"),
+        (PETS.encode() + b"4,\0,q\n", "kind", ", line 6: not text in UTF-8"),
+        (PETS.encode() + b"\x1a", "kind", ", line 6: no value in column 'kind'"),
+        (b"a;b;kind\n1;2;p\n3;4;5;q\n", "kind", ", line 3: 4 cells, expected 3"),
+        (b'"a","b"\n"1",1,"p"\n"2",2,"q"\n', "kind", ", line 2: 3 cells, expected 2"),  # R's row names
+        (b"# made by x\na,kind\n1,p\n2,q\n", "kind", ", line 2: 2 cells, expected 1"),
+        (2 * LONG.encode(), "kind", ", line 14: 'size' in column 'size'"),  # two files in one
     ],
 )  # fmt: skip
 def test_what_is_refused(write, content, label, message):
@@ -352,10 +285,91 @@ def test_columns_without_a_name(write):
     assert message.startswith(", line 2: no value in column 'Unnamed: 3'")
 
 
-def test_the_command_line_is_told_of_options(write):
-    with pytest.raises(ElmldaError, match="missing='mean'") as caught:
-        load(write("a,kind\n,x\n2,y\n"))
-    assert caught.value.for_command_line().endswith("or use --missing drop or --missing mean.")
+# With and without names
+
+
+NAMED = [  # first line and lines below
+    ("0,1,2,kind", ["1.5,2,3,p", "4,5,6,q"]),  # as pandas writes the columns of an array
+    (",0,1,kind", ["0,1.5,2,p", "1,4,5,q"]),
+    ("1990,1991,kind", ["3,4,p", "5,6,q"]),
+    ("350.5,351.0,352.5,kind", ["1,2,3,p", "4,5,6,q"]),  # wavelengths
+    ("7,3,9,kind", ["1,2,3,p", "4,5,6,q"]),
+    ("male,size,kind", ["male,1,p", "female,2,q"]),  # a word of its own column, but one above numbers
+    ("fur,legs", ["red,two", "grey,four"]),
+    ("size,NA,kind", ["1,2,p", "3,4,q"]),
+]
+UNNAMED = [
+    ["5.1,3.5,1.4,0.2,setosa", "7.0,3.2,4.7,1.4,versicolor", "4.9,3.0,1.4,0.2,setosa",
+     "6.4,3.2,4.5,1.5,versicolor"],
+    ["0,0,5,13,7", "0,1,5,11,8"],
+    ["5,3,7,p", "1,2,3,q", "4,5,6,p", "3,3,3,q"],
+    ["red,two,p", "grey,two,q", "red,four,q", "grey,four,p"],
+    ["1.5,9.5,0.5", "2,3,4"],
+]  # fmt: skip
+UNCLEAR = [
+    ["1,2,3", "4,5,6"],
+    ["0,1,2,3", "1,5,6,0"],
+    ["5.1,3.5,1.4,0.2", "4.9,3.0,1.4,0.4"],
+    ["male,smoker,kind", "male,no,p", "female,no,q"],
+    ["5.1,9.5,1.4,setosa", "4.9,3.0,1.4,versicolor"],  # a class that has no other sample
+    ["5kg,3.5,4.5,3.5,p", "4,3,3,4,q", "3,4,4,3,p"],
+]
+
+
+@pytest.mark.parametrize(("first", "below"), NAMED)
+@pytest.mark.parametrize("header", [None, True])
+def test_a_first_line_of_names(write, first, below, header):
+    data = load(write("\n".join([first, *below])), first.count(",") + 1, header=header)
+    assert len(data.train.labels) == len(below)
+    assert data.preparation["label"] == first.split(",")[-1]
+    assert "header" not in data.preparation
+
+
+@pytest.mark.parametrize("lines", UNNAMED)
+@pytest.mark.parametrize("header", [None, False])
+def test_a_first_line_that_is_a_sample(write, lines, header):
+    width = lines[0].count(",") + 1
+    data = load(write("\n".join(lines)), width, header=header)
+    labels = [line.split(",")[-1] for line in lines]
+    assert [data.classes[i] for i in data.train.labels] == labels
+    assert data.preparation == {"label": str(width), "header": "no"}
+    names = {name.partition("=")[0] for name in data.feature_names}
+    assert names == {str(i + 1) for i in range(width - 1)}
+
+
+@pytest.mark.parametrize("lines", UNCLEAR)
+def test_a_first_line_that_may_be_either_is_asked_about(write, lines):
+    path, width = write("\n".join(lines)), lines[0].count(",") + 1
+    with pytest.raises(ElmldaError) as caught:
+        load(path, width)
+    assert str(caught.value).startswith(f"{path}, line 1: ")
+    assert "header=True or header=False" in str(caught.value)
+    assert "--header or --no-header" in caught.value.for_command_line()
+    assert len(load(path, width, header=False, drop=1).train.labels) == len(lines)
+
+
+def test_with_and_without_names_are_two_data_sets(write):
+    path = write("1,2,3,4\n5,6,7,0\n6,5,8,1\n6,5,9,0\n")
+    named, unnamed = (load(path, 4, header=header) for header in (True, False))
+    assert (named.feature_names, unnamed.feature_names) == (("1", "2", "3"), ("1", "2", "3"))
+    assert (len(named.train.labels), len(unnamed.train.labels)) == (3, 4)
+    assert named.preparation != unnamed.preparation  # so that a run does not go on with the other
+
+
+def test_without_names_columns_are_dropped_by_number_and_empty_ones_go(write):
+    data = load(write("5,a,7,\n6,b,8,\n6,a,9,\n"), 2, header=False, drop=1)
+    assert data.feature_names == ("3",)
+    assert data.preparation == {"label": "2", "header": "no", "drop": "1, Unnamed: 3"}
+    message = refusal(write("5,a,7,\n6,b,8,\n"), 5, header=False)
+    assert message.startswith(": no column '5', but 1, 2, 3 and Unnamed: 3.")
+
+
+@pytest.mark.parametrize(
+    "source", ["iris", ([[1.0], [2.0]], [0, 1]), pd.DataFrame({"a": [1, 2]})], ids=str
+)
+@pytest.mark.parametrize("header", [True, False])
+def test_only_csv_files_may_have_a_header(source, header):
+    assert f"header={header}" in refusal_of(load_dataset, source, header=header)
 
 
 # DataFrames
@@ -381,7 +395,7 @@ def test_a_data_frame_is_as_its_file(write, change):
     for one, other in zip((file, file.split()), (frame, frame.split()), strict=True):
         np.testing.assert_array_equal(one.train.inputs, other.train.inputs)
         np.testing.assert_array_equal(one.train.labels, other.train.labels)
-    for name in ("name", "classes", "feature_names", "columns", "preparation"):
+    for name in ("name", "classes", "feature_names", "preparation"):
         assert getattr(file, name) == getattr(frame, name)
     assert list(file.checksums.values()) == list(load(FRAME).checksums.values())
 
@@ -428,53 +442,9 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("csv")
 
 
-NAMES = st.text("abcdeé xyz_-\"'", min_size=1, max_size=5).map(str.strip).filter(bool)
-WORDS = st.sampled_from(["red", "a, b", 'say "x"', "two\nlines", "é"])
-FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-
-
-@st.composite
-def tables(draw):
-    """Names, columns of numbers or of words, and labels."""
-    names = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
-    n_rows = draw(st.integers(2, 8))
-    kinds = [st.lists(kind, min_size=n_rows, max_size=n_rows) for kind in (FLOATS, WORDS)]
-    columns = [draw(st.one_of(kinds)) for _ in names[1:]]
-    return names, columns, ["p", "q", *draw(st.lists(WORDS, min_size=n_rows - 2, max_size=n_rows - 2))]
-
-
-@properties
-@given(tables(), st.sampled_from(",;\t|"))
-def test_what_the_csv_module_writes_is_read(folder, table, delimiter):
-    names, columns, labels = table
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter).writerows([names, *zip(labels, *columns, strict=True)])
-    (folder / "x.csv").write_bytes(out.getvalue().encode())
-    data = load(folder / "x.csv", names[0])
-    assert [data.classes[i] for i in data.train.labels] == labels
-    inputs = dict(zip(data.feature_names, data.train.inputs.T.tolist(), strict=True))
-    for name, column in zip(names[1:], columns, strict=True):
-        if isinstance(column[0], float):
-            assert inputs[name] == column
-        else:
-            for word in set(column):
-                assert inputs[f"{name}={word}"] == [float(cell == word) for cell in column]
-
-
-CELLS = st.one_of(
-    FLOATS.map(repr), st.integers().map(str), st.text("abc, \"'\n;é", min_size=1, max_size=4)
-)
-
-
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(
-    st.one_of(
-        st.binary(max_size=60),
-        st.text('ab,;|\t"\n\r1.e?\x00', max_size=60).map(str.encode),
-        st.lists(st.lists(CELLS, min_size=1, max_size=3), min_size=1, max_size=4).map(
-            lambda rows: "\n".join(",".join(row) for row in rows).encode()
-        ),
-    ),
+    st.one_of(st.binary(max_size=60), st.text('ab,;|\t"\n\r1.e?\x00 é', max_size=60).map(str.encode)),
     st.sampled_from(["a", "b", 1, None]),
     st.sampled_from([None, "drop", "mean"]),
 )
