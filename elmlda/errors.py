@@ -1,32 +1,33 @@
 """Errors that elmlda raises on purpose: a fact, and advice that names the settings that would help.
 
-The command line words a setting as an option, `--ridge 1e-3`; Python as an argument, `ridge=1e-3`.
-Names and labels from users' files are shown so that they do no harm in a terminal or on a page.
+The command line shows a setting as an option, `--ridge 1e-3`, Python as an argument, `ridge=1e-3`.
+Names and labels from users' files are escaped, so that they do no harm in a terminal or on a page.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
 LONGEST_NAME = 60
-"""Characters of a class label or column that a message shows."""
+"""Number of characters of a class label or a column's name that a message shows."""
 
 
 class ElmldaError(Exception):
-    """Something a user can fix; the CLI shows it in one line.
+    """An error that a user can fix; the command line shows it in one line.
 
     Parameters
     ----------
-    fact : what is wrong, in words that fit the command line and Python alike. Never formatted, so that
-        it may have any file's name in it.
+    fact : what is wrong, in words that suit the command line and Python. It is never formatted, so it
+        may contain any file's name.
     advice : what to do, with settings in braces: "Add {ridge}, or use {out} for a new run." Empty
-        braces are all other settings: "At most {} would fit." has "--hidden 500 or --jobs 2".
-    settings : their values; None to name the setting alone. Where one is named twice, the second has an
-        underscore after it: `missing="drop", missing_="mean"`.
+        braces stand for all other settings: "At most {} would fit." shows "--hidden 500 or --jobs 2".
+    settings : values of the settings; None shows a setting's name alone. If a setting is named twice,
+        the second name ends with an underscore: `missing="drop", missing_="mean"`.
     """
 
     def __init__(self, fact: str, advice: str = "", **settings: object) -> None:
@@ -34,11 +35,11 @@ class ElmldaError(Exception):
         super().__init__(self._word(_as_argument))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exception's own would forget the settings on the way from a worker.
+        # Exception's own method would lose the settings on the way from a worker process.
         return partial(type(self), self.fact, self.advice, **self.settings), (), self.__dict__
 
     def for_command_line(self) -> str:
-        """The message with options for settings; str() has arguments."""
+        """Return the message with settings as options; str() shows them as arguments."""
         return self._word(_as_option)
 
     def _word(self, word: Callable[[str, object], str]) -> str:
@@ -48,11 +49,23 @@ class ElmldaError(Exception):
 
 
 class ElmldaValueError(ElmldaError, ValueError):
-    """A setting or data that no network can be made with: scikit-learn's users expect a ValueError."""
+    """A setting or data that no network can be trained with; scikit-learn expects a ValueError."""
+
+
+class UnknownNameError(ElmldaError, TypeError):
+    """An argument that a function or a class does not have."""
+
+
+def suggest_name(name: str, known: Collection[str]) -> str:
+    """Return the question whether the nearest known name was meant, or list all known names."""
+    close = get_close_matches(name, sorted(known), n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(sorted(known))}."
 
 
 def _as_option(name: str, value: object) -> str:
     option = f"--{name.rstrip('_').replace('_', '-')}"
+    if isinstance(value, bool):
+        return option if value else option.replace("--", "--no-", 1)
     return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 
@@ -64,7 +77,7 @@ def _as_argument(name: str, value: object) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it needs no quotes, also as text: `1e-3` is as people write it, 0.001 is not."""
+    """Tell whether a value needs no quotes; numbers may be text, as in `1e-3`."""
     with suppress(ValueError, TypeError):
         float(value)
         return True
@@ -75,11 +88,11 @@ def _is_number(value: Any) -> bool:
 
 
 def printable(text: object, limit: int | None = None) -> str:
-    """The text with control, unprintable and surrogate characters as escapes.
+    """Escape control, unprintable and surrogate characters.
 
-    What is longer than `limit` is shortened in the middle, with an ellipsis.
+    A text longer than `limit` is shortened in the middle with an ellipsis.
     """
-    # ascii() alone has an escape for a surrogate; line breaks and tabs are not printable either.
+    # Only ascii() escapes surrogates. Line breaks and tabs are not printable either.
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
     if limit is None or len(shown) <= limit:
         return shown
@@ -88,7 +101,7 @@ def printable(text: object, limit: int | None = None) -> str:
 
 
 def join_words(items: Iterable[object], last: str = "and") -> str:
-    """List as in `1, 2 and 3`, leaving out the middle of a long list."""
+    """Join items as in `1, 2 and 3`; the middle of a long list is left out."""
     words = [printable(item, LONGEST_NAME) for item in items]
     if len(words) > 12:
         words = [*words[:10], "…", words[-1]]
@@ -96,10 +109,10 @@ def join_words(items: Iterable[object], last: str = "and") -> str:
 
 
 def quote_name(name: str) -> str:
-    """A column or value from the user's data."""
+    """Quote a column's name or a value from the user's data."""
     return f"'{printable(name, LONGEST_NAME)}'"
 
 
 def format_shape(shape: tuple[int, ...]) -> str:
-    """Format as in `10000 × 28 × 28`."""
+    """Format a shape as in `10000 × 28 × 28`."""
     return " × ".join(map(str, shape))

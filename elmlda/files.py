@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and errors that say which file and what to do."""
+"""Write files atomically, with errors that name the file and say what to do."""
 
 from __future__ import annotations
 
@@ -14,32 +14,29 @@ from pathlib import Path
 from elmlda.errors import ElmldaError
 
 NOT_ARRAYS = (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What numpy.load raises for a file that is torn, encrypted, or none of its own."""
+"""Errors that numpy.load raises for a file that is torn, encrypted or not one of numpy's."""
 TEMPORARY = ".elmlda-"
 """Prefix of temporary files."""
 RESUMES = (
-    "What was recorded before is safe: mend the cause and run the same command again, or use another "
-    "{out}."
+    "Recorded results are safe: remove the cause and run the same command again, or use another {out}."
 )
-NO_FOLDER = "Its folder is not there: restore it and run the same command again, or use another {out}."
+NO_FOLDER = "The folder is gone: restore it and run the same command again, or use another {out}."
 
 
 @contextmanager
 def explain_refusal(path: Path, advice: str = RESUMES) -> Iterator[None]:
-    """Turn the system's refusal to write into an error that says where and what to do."""
+    """Turn the system's refusal to write into an error that names the file and says what to do."""
     try:
         yield
     except OSError as error:
-        # Where the folder is gone, what was recorded in it is not safe.
+        # If the folder is gone, the results recorded in it are not safe.
         is_gone = error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUMES
         fact = f"{path}: cannot be written: {error.strerror or error}."
         raise ElmldaError(fact, NO_FOLDER if is_gone else advice, out=None) from error
 
 
-def write_atomically(
-    path: Path, content: bytes, advice: str = RESUMES, *, replace: bool = True
-) -> None:
-    """Write a file so that it is there whole, or not at all; without `replace` it must be new."""
+def write_atomically(path: Path, content: bytes, advice: str = RESUMES) -> None:
+    """Write a whole file or nothing."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     with explain_refusal(path, advice):
         try:
@@ -47,13 +44,7 @@ def write_atomically(
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            if replace:
-                temporary.replace(path)
-            else:
-                path.hardlink_to(temporary)
-        except FileExistsError:
-            fact = f"{path} is there already."
-            raise ElmldaError(fact, "Use {force} to replace it.", force=None) from None
+            temporary.replace(path)
         finally:
             with suppress(OSError):
                 temporary.unlink()
@@ -61,8 +52,8 @@ def write_atomically(
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the folder's entries, the names of its files, to disk, where the system can."""
-    with suppress(PermissionError):  # as Windows answers
+    """Sync the names of a folder's files to disk, if the system can."""
+    with suppress(PermissionError):  # as on Windows
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

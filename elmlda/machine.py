@@ -1,33 +1,40 @@
-"""The machine's cores, memory and processor: for manifests, thread counts and memory checks."""
+"""The machine and the code that compute results: cores, memory, processor, commit."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+PACKAGE = Path(__file__).resolve().parent
+RECORD = "commit.json"
+"""File in the package that scripts/hatch_build.py adds to wheels and source distributions."""
 CGROUP = Path("/sys/fs/cgroup")
 THREAD_LIMITS = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
 
 
+@cache
 def count_cores() -> int:
-    """Cores that this process may use: by its affinity and its container's quota."""
+    """Return the number of cores that this process may use, by affinity and container quota."""
     from joblib import cpu_count
 
     return int(cpu_count())
 
 
 def share_cores(n_processes: int) -> int:
-    """BLAS threads for each of some processes; fewer if the environment has fewer for any."""
+    """Return the BLAS threads of each of some processes; the environment may limit them further."""
     most = max(1, count_cores() // n_processes)
     limits = [os.environ.get(name, "").partition(",")[0].strip() for name in THREAD_LIMITS]
     return min([most, *(int(limit) for limit in limits if limit.isdecimal() and int(limit))])
 
 
 def available_memory() -> int:
-    """Bytes of memory that are free to use: the system's, or less if its container's limit is near."""
+    """Return the bytes of free memory: the system's, or less if the container has a lower limit."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -38,20 +45,21 @@ def available_memory() -> int:
     return free
 
 
-def held_memory() -> int:
-    """Bytes of memory that this process has already."""
+def free_memory() -> int:
+    """Return the bytes that a run may take: free memory, and the memory of this process."""
     import psutil
 
-    return int(psutil.Process().memory_info().rss)
+    return available_memory() + int(psutil.Process().memory_info().rss)
 
 
 def count_blas_threads() -> int:
-    """Threads that BLAS uses just now, by its environment and threadpoolctl's limits."""
+    """Return the number of threads that BLAS uses, by its environment and threadpoolctl's limits."""
     return max((int(pool["num_threads"]) for pool in _find_blas()), default=1)
 
 
+@cache
 def describe_machine() -> dict[str, Any]:
-    """Processor, memory, BLAS and versions: what a timing or a rounding may depend on."""
+    """Return processor, memory, BLAS and versions: times and rounding may depend on them."""
     from importlib.metadata import version
 
     import psutil
@@ -78,10 +86,44 @@ def _find_blas() -> list[dict[str, Any]]:
 
 
 def _read_field(path: str | Path, name: str, separator: str = ":") -> str:
-    """The value of the first `name: value` in a file of the system; empty if there is none."""
+    """Return the value of the first `name: value` in a file of the system, or an empty string."""
     with suppress(OSError):
         for line in Path(path).read_text(encoding="utf-8").splitlines():
             key, _, value = line.partition(separator)
             if key.strip() == name:
                 return value.strip()
     return ""
+
+
+# The commit of the code: from git in a checkout, otherwise from a record made by the build
+
+
+@cache
+def describe_code() -> dict[str, Any]:
+    """Return {"commit": 40 hexadecimal digits, "changed": bool}, or {} if the commit is unknown.
+
+    The code is changed if a tracked file of the package differs from the commit.
+    """
+    record = PACKAGE / RECORD
+    if record.exists():  # a built package, perhaps in the repository of another project
+        return dict(json.loads(record.read_text("utf-8")))
+    if not (PACKAGE.parent / ".git").exists():
+        return {}
+    try:
+        _run_git("ls-files", "--error-unmatch", f"{PACKAGE.name}/__init__.py")
+        commit = _run_git("rev-parse", "--verify", "HEAD").strip()
+        changes = _run_git("status", "--porcelain", "--untracked-files=no", "--", PACKAGE.name)
+    except (OSError, subprocess.CalledProcessError):  # no git, another owner, untracked, no commit yet
+        return {}
+    return {"commit": commit, "changed": bool(changes)}
+
+
+def _run_git(*words: str) -> str:
+    # A hook's variables, such as GIT_DIR, may be about another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # Without optional locks, status never writes, and disturbs no other git command.
+    command = ["git", "--no-optional-locks", *words]
+    done = subprocess.run(
+        command, cwd=PACKAGE.parent, env=environment, check=True, capture_output=True, text=True
+    )
+    return done.stdout

@@ -1,8 +1,10 @@
-"""Options: each is declared once, with its default, its constraint and its help.
+"""Options: how one is declared, and the constraints that check its values.
 
-A field of a dataclass that derives from `Options` is an argument in Python, an option of the command
-line and a key of config files. Whoever gives a value, the field's constraint reads and checks it when
-the object is made. This module is light to import, so that the command line shows its help at once.
+A field of a class that derives from `Options` is an argument in Python, an option of the command line
+and a key of config files. Its declaration says everything about it. Manifests, comparisons of runs,
+reports, the command line and the estimators read the declarations.
+
+The module imports little, so that the command line shows its help at once.
 """
 
 from __future__ import annotations
@@ -10,139 +12,198 @@ from __future__ import annotations
 import operator
 import re
 import reprlib
-from collections.abc import Callable, Iterable
-from dataclasses import Field, dataclass, field, fields
-from functools import partial
-from inspect import cleandoc
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import partial, wraps
+from inspect import cleandoc, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, ParamSpec, Self, TypeAlias, TypeVar, dataclass_transform
 
-from elmlda.errors import ElmldaValueError, printable
+from elmlda.errors import ElmldaValueError, UnknownNameError, printable, suggest_name
 
 ACTIVATIONS = ("tanh", "logistic", "relu", "softsign", "sine")
 INPUT_WEIGHTS = ("uniform", "constrained", "receptive-field", "receptive-field-constrained")
 OUTPUTS = ("lda", "pi")
 LEAVE_ONE_OUT = "loo"
-"""Instead of a number: chosen by leaving out one training sample at a time."""
+"""Value of an option that leave-one-out cross-validation chooses."""
 LARGEST_COUNT, LARGEST_SIZE = 10_000_000, 1_000_000
-"""The largest count, and the most hidden units: their Gram matrix has 8 TB."""
+"""Largest count, and largest number of hidden units: their Gram matrix takes 8 TB."""
 LARGEST_NUMBER = 1e300
-"""Twice this is still a float64."""
+"""Largest number; twice as much is still a float64."""
 PRIORS_TOLERANCE = 1e-6
-"""How far from one the sum of priors may be, as they are written with a few digits."""
+"""Allowed deviation of the priors' sum from one, because priors are written with few digits."""
+SCOPES = {
+    "extent": "may change when a run continues, such as the number of repeats",
+    "experiment": "all rows of this experiment depend on it",
+    "network": "all rows of the run's folder depend on it",
+    "data": "chooses the data, which the manifest identifies by checksums",
+    "machine": "changes nothing but rounding",
+}
+"""Scope of an option -> what it means."""
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+Numbers: TypeAlias = int | str | Iterable[int]
+"""One whole number, several, or text with ranges such as 1-10,12."""
+Choice: TypeAlias = float | str
+"""A number, or "loo"."""
+Choices: TypeAlias = Choice | Iterable[Choice]
+Priors: TypeAlias = str | Iterable[float]
+Names: TypeAlias = str | Path | Iterable[str | Path]
 
 
 class OptionError(ElmldaValueError):
-    """An option has a value that it can't have."""
+    """An option has a value that it cannot have."""
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """What values an option takes."""
+    """The values that an option takes."""
 
     expected: str
-    """For messages: a whole number from 1 to 10,000."""
+    """Description for messages, such as: a whole number from 1 to 10,000."""
     convert: Callable[[Any], Any]
-    """The value as it is kept; raises ValueError or TypeError for what is nothing of the kind."""
+    """Converts a value to the form that is kept; raises ValueError or TypeError if it cannot."""
     allows: Callable[[Any], object] = lambda _: True
-    """Whether the option may have the converted value."""
+    """Whether a converted value is allowed."""
     metavar: str = "TEXT"
-    """The value's name in the command line's help; empty for a flag, which has no value."""
+    """Name of the value in the command line's help; empty for a flag, which has no value."""
     is_repeated: bool = False
-    """Whether the command line's option may be given several times."""
+    """Whether the option may be given several times on the command line."""
 
     def read(self, value: Any) -> Any:
-        """The value as it is kept; ValueError, TypeError or OverflowError for any other."""
-        found = self.convert(value)
-        if not self.allows(found):
+        """Convert a value; raise ValueError, TypeError or OverflowError if it is not allowed."""
+        converted = self.convert(value)
+        if not self.allows(converted):
             raise ValueError
-        return found
+        return converted
 
     def check(self, name: str, value: Any) -> Any:
-        """The value as it is kept, or an error that names the option."""
+        """Convert a value, or raise an error that names the option."""
         try:
             return self.read(value)
         except (ValueError, TypeError, OverflowError) as error:
-            why = f" ({error})" if isinstance(error, _ReasonError) else ""
-            fact = f"is {printable(repr(value), 80)}: expected {self.expected}{why}."
+            reason = f" ({error})" if isinstance(error, _ReasonError) else ""
+            fact = f"is {printable(repr(value), 80)}: expected {self.expected}{reason}."
             advice = f"{{{name}}} {fact.replace('{', '{{').replace('}', '}}')}"
             raise OptionError("", advice, **{name: None}) from None
 
 
 class _ReasonError(ValueError):
-    """Why a value can't be read, in words for users."""
+    """The reason why a value is refused, for the message."""
 
 
-def option(default: Any, constraint: Constraint, help: str) -> Any:
-    """A field that is an option; it may be None if that is the default.
+@dataclass(frozen=True)
+class Declaration:
+    """The declaration of an option."""
 
-    The default is written as the command line would have it.
-    """
-    kept = None if default is None else constraint.read(default)
-    return field(default=kept, metadata={"constraint": constraint, "help": help, "default": default})
+    default: Any
+    """As it is written on the command line; None if the option need not have a value."""
+    constraint: Constraint
+    help: str
+    scope: str
+    """One of `SCOPES`."""
+    changes_draw: bool = False
+    """Whether runs that differ in the option have different input weights."""
+    stated_by_paper: bool | None = True
+    """False if the paper leaves the value open; None if expected results do not depend on it."""
+    is_rare: bool = False
+    """Whether the help explains the option only on request."""
+    excludes: str = ""
+    """Another option that cannot be given as well."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+def option(*declared: Any, **flags: Any) -> Any:
+    """Declare a field of a dataclass as an option; the arguments are those of `Declaration`."""
+    return _as_field(Declaration(*declared, **flags))
+
+
+def with_default(kind: type[Options], name: str, default: Any, **changes: Any) -> Any:
+    """Declare an option of another dataclass again, with another default."""
+    return _as_field(replace(declarations(kind)[name], default=default, **changes))
+
+
+def _as_field(declared: Declaration) -> Any:
+    kept = None if declared.default is None else declared.constraint.read(declared.default)
+    return field(default=kept, metadata={"declared": declared})
+
+
+def declarations(kind: type[Options]) -> dict[str, Declaration]:
+    """Return the declarations of a dataclass's options, by name."""
+    return {entry.name: entry.metadata["declared"] for entry in fields(kind)}
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class Options:
-    """A dataclass whose fields are options, checked when it is made."""
+    """A frozen dataclass whose fields are options, which are checked when an object is made."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __init_subclass__(cls) -> None:
-        """List the options in the class's docstring."""
-        known: dict[str, Any] = {}
-        for base in reversed(cls.__mro__):
-            known |= vars(base).get("__dataclass_fields__", {})
-        known |= {name: each for name, each in vars(cls).items() if isinstance(each, Field)}
-        entries = [_document(name, each) for name, each in known.items() if each.metadata]
-        cls.__doc__ = "\n".join([cleandoc(cls.__doc__ or ""), "", "Parameters", "-" * 10, *entries])
+        """Make the class a dataclass, and list the options in its docstring."""
+        dataclass(frozen=True, kw_only=True, repr=False)(cls)
+        entries = [_document(name, declared) for name, declared in declarations(cls).items()]
+        text = (cls.__doc__ or "").partition("\n\nParameters\n")[0]
+        cls.__doc__ = "\n".join([cleandoc(text), "", "Parameters", "-" * 10, *entries])
+
+    def __new__(cls, *_: Any, **values: Any) -> Self:
+        """Refuse unknown arguments with the nearest known name."""
+        if not values.keys() <= cls.__dataclass_fields__.keys():
+            _refuse_unknown(values, declarations(cls), cls.__name__)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value is not each.default:  # which is read already
-                kept = each.metadata["constraint"].check(each.name, value)
-                object.__setattr__(self, each.name, kept)
+        declared = declarations(type(self))
+        for name in declared:
+            value = getattr(self, name)
+            if value is not getattr(type(self), name):  # the default has been read already
+                object.__setattr__(self, name, declared[name].constraint.check(name, value))
+        changed = self.changed()
+        for name in changed:
+            if (other := declared[name].excludes) in changed:
+                advice = f"{{{other}}} and {{{name}}} exclude each other: give one."
+                raise OptionError("", advice, **{other: None, name: None})
 
     def __repr__(self) -> str:
-        """The options that are not the default; long values are shortened."""
+        """Show the options that differ from their defaults; long values are shortened."""
         shown = (f"{name}={reprlib.repr(value)}" for name, value in self.changed().items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def changed(self) -> dict[str, Any]:
-        """The options that are not the default."""
-        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
-        # Arrays and tables, whose comparison is one of their elements, are of no default's type.
+    def changed(self, scope: str | None = None) -> dict[str, Any]:
+        """Return the options that differ from their defaults, of one scope or of all."""
         return {
-            name: value
-            for name, (value, default) in values.items()
-            if type(value) is not type(default) or value != default
+            entry.name: value
+            for entry in fields(self)
+            for value in [getattr(self, entry.name)]
+            if scope in (None, entry.metadata["declared"].scope)
+            # No default is an array or a table, whose comparison would be elementwise.
+            and (type(value) is not type(entry.default) or value != entry.default)
         }
 
     def words(self) -> list[str]:
-        """The command line's words for the options that are not the default."""
-        repeated = {each.name for each in fields(self) if each.metadata["constraint"].is_repeated}
-        found = []
+        """Return the command line's words for the options that differ from their defaults."""
+        declared, words = declarations(type(self)), list[str]()
         for name, value in self.changed().items():
-            word = name.replace("_", "-")
+            option_name = name.replace("_", "-")
             if isinstance(value, bool):
-                found.append(f"--{word}" if value else f"--no-{word}")
+                words.append(f"--{option_name}" if value else f"--no-{option_name}")
             else:
-                for each in value if name in repeated else [value]:
-                    found += [f"--{word}", spell(each)]
-        return found
+                for part in value if declared[name].constraint.is_repeated else [value]:
+                    words += [f"--{option_name}", spell(part)]
+        return words
 
 
-def _document(name: str, each: Field[Any]) -> str:
-    """A parameter as numpydoc has it; options of the command line become arguments."""
-    about = each.metadata
-    words = re.sub(r"--([a-z-]+)", lambda match: match[1].replace("-", "_"), about["help"])
-    default = "" if about["default"] is None else f", default {about['default']!r}"
-    return f"{name} : {about['constraint'].expected}{default}\n    {words}"
+def _document(name: str, declared: Declaration) -> str:
+    """Format a parameter as numpydoc does; options of the command line become arguments."""
+    text = re.sub(r"--([a-z-]+)", lambda match: match[1].replace("-", "_"), declared.help)
+    default = "" if declared.default is None else f", default {declared.default!r}"
+    return f"{name} : {declared.constraint.expected}{default}\n    {text}"
 
 
 def spell(value: Any) -> str:
-    """A value as the command line takes it; of an absolute path only the name, without its folders."""
+    """Format a value as the command line takes it; an absolute path without its folders."""
     if isinstance(value, tuple):
-        is_range = len(value) > 2 and all(isinstance(each, int) for each in value)
+        is_range = len(value) > 2 and all(isinstance(part, int) for part in value)
         if is_range and value == (*range(value[0], value[-1] + 1),):
             return f"{value[0]}-{value[-1]}"
         return ",".join(map(spell, value))
@@ -151,42 +212,65 @@ def spell(value: Any) -> str:
     return str(value) if isinstance(value, int | float) else type(value).__name__
 
 
+def checks_names(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """Make a function refuse unknown arguments with the nearest known name."""
+    known = {*signature(function).parameters}
+
+    @wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        if not kwargs.keys() <= known:
+            _refuse_unknown(kwargs, known, f"{function.__name__}()")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _refuse_unknown(names: Iterable[str], known: Collection[str], what: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(f"{what} has no argument {name!r}. {suggest_name(name, known)}")
+
+
 # Constraints
 
 
 def whole(low: int = 1, high: int = LARGEST_COUNT) -> Constraint:
-    """A whole number in a range."""
-    words = f"a whole number from {low:,} to {high:,}"
-    return Constraint(words, _as_whole, lambda found: low <= found <= high, "N")
+    """Return the constraint of a whole number in a range."""
+    expected = f"a whole number from {low:,} to {high:,}"
+    return Constraint(expected, _as_whole, lambda number: low <= number <= high, "N")
 
 
 def number(*, above: bool = False) -> Constraint:
-    """A finite number from 0 on, or above it."""
+    """Return the constraint of a finite number from 0 on, or above 0."""
     if above:
-        return Constraint("a number above 0", _as_number, lambda found: found > 0, "NUMBER")
-    return Constraint("a number of 0 or more", _as_number, lambda found: found >= 0, "NUMBER")
+        return Constraint("a number above 0", _as_number, lambda number: number > 0, "NUMBER")
+    return Constraint("a number of 0 or more", _as_number, lambda number: number >= 0, "NUMBER")
 
 
 def one_of(*names: str) -> Constraint:
-    """One of some names."""
-    words = f"one of {', '.join(names)}"
-    return Constraint(words, _as_text, names.__contains__, f"[{'|'.join(names)}]")
+    """Return the constraint of one of some names."""
+    return Constraint(
+        f"one of {', '.join(names)}", _as_text, names.__contains__, f"[{'|'.join(names)}]"
+    )
 
 
-def or_loo(one: Constraint, *, several: bool = False) -> Constraint:
-    """A number, or the rule that chooses it; or several of these, which are a tuple."""
+def or_loo(single: Constraint, *, several: bool = False) -> Constraint:
+    """Return the constraint of a number or "loo"; with `several`, of one or more, as a tuple."""
 
-    def convert_one(value: Any) -> float | str:
+    def convert_one(value: Any) -> Choice:
         is_rule = isinstance(value, str) and value == LEAVE_ONE_OUT
-        return LEAVE_ONE_OUT if is_rule else one.read(value)
+        return LEAVE_ONE_OUT if is_rule else single.read(value)
 
     def convert(value: Any) -> Any:
-        first, *others = found = _as_several(convert_one, value)
-        return found if others else first
+        first, *others = values = _as_several(convert_one, value)
+        if len({part if isinstance(part, str) else f"{part:.6g}" for part in values}) < len(values):
+            raise _ReasonError("tables have six digits, in which two of these are equal")
+        return values if others else first
 
-    words = f"{one.expected}, or {LEAVE_ONE_OUT}" + (", or several with commas" if several else "")
+    expected = f"{single.expected}, or {LEAVE_ONE_OUT}"
+    expected += ", or several with commas" if several else ""
     metavar = f"NUMBER|{LEAVE_ONE_OUT}"
-    return Constraint(words, convert, lambda found: several or not isinstance(found, tuple), metavar)
+    return Constraint(expected, convert, lambda value: several or type(value) is not tuple, metavar)
 
 
 def _as_whole(value: Any) -> int:
@@ -198,19 +282,19 @@ def _as_whole(value: Any) -> int:
 def _as_number(value: Any) -> float:
     if isinstance(value, bool):
         raise TypeError
-    if not abs(found := float(value)) <= LARGEST_NUMBER:
+    if not abs(converted := float(value)) <= LARGEST_NUMBER:
         raise _ReasonError(f"at most {LARGEST_NUMBER:g}")
-    return found
+    return converted
 
 
 def _as_flag(value: Any) -> bool:
-    if type(value).__name__ not in ("bool", "bool_"):  # numpy's is the second
+    if type(value).__name__ not in ("bool", "bool_"):  # the second is numpy's
         raise TypeError
     return bool(value)
 
 
 def _as_text(value: Any) -> str:
-    """Text that is not empty, or a path."""
+    """Convert a path or a text that is not empty."""
     if not isinstance(value, str | Path) or not str(value).strip() or "\0" in str(value):
         raise TypeError
     return str(value)
@@ -221,13 +305,13 @@ def _as_column(value: Any) -> str:
 
 
 def _as_columns(value: Any) -> tuple[str, ...]:
-    """Several columns; one is a list of one. A name may have commas in it."""
+    """Convert one column or several; a name may contain commas."""
     is_several = isinstance(value, Iterable) and not isinstance(value, str)
     return tuple(map(_as_column, value if is_several else [value]))
 
 
 def _as_source(value: Any) -> Any:
-    """A name, a path, a DataFrame or arrays (X, y)."""
+    """Convert a name, a path, a DataFrame or a pair of arrays (X, y)."""
     is_pair = isinstance(value, list | tuple) and len(value) == 2
     if is_pair and not any(isinstance(part, str | Path | int) for part in value):
         return tuple(value)
@@ -237,36 +321,43 @@ def _as_source(value: Any) -> Any:
 def _as_priors(value: Any) -> str | tuple[float, ...]:
     if isinstance(value, str) and value in ("uniform", "frequencies"):
         return value
-    found = tuple(map(_as_number, _split(value)))
-    if not found or not all(each > 0 for each in found):
+    priors = tuple(map(_as_number, _split(value)))
+    if not priors or not all(prior > 0 for prior in priors):
         raise _ReasonError("each must be above zero")
-    if not abs(sum(found) - 1) <= PRIORS_TOLERANCE:
-        raise _ReasonError(f"their sum is {sum(found):g}, expected 1")
-    return tuple(each / sum(found) for each in found)
+    if not abs(sum(priors) - 1) <= PRIORS_TOLERANCE:
+        raise _ReasonError(f"their sum is {sum(priors):g}, expected 1")
+    return tuple(prior / sum(priors) for prior in priors)
 
 
 def _as_several(convert: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
-    """Values with commas or as a sequence; none is kept twice."""
+    """Convert one value or several; a repeated value is kept once."""
     return tuple(dict.fromkeys(map(convert, _split(value))))
 
 
 def _split(value: Any) -> list[Any]:
-    """Several values: text with commas, a sequence, or one value."""
+    """Split text at commas; list the parts of a sequence."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",")]
     if not isinstance(value, Iterable):
         return [value]
-    return [part for each in value for part in (_split(each) if isinstance(each, str) else [each])]
+    nested = (_split(part) if isinstance(part, str) else [part] for part in value)
+    return [part for parts in nested for part in parts]
+
+
+SIZE = whole(1, LARGEST_SIZE)
 
 
 def read_ranges(value: Any) -> tuple[int, ...]:
-    """Ascending numbers from 1 on: one, several, or text with ranges such as 1-10,12,15,20."""
-    size, found = whole(1, LARGEST_SIZE), set[int]()
+    """Read numbers from 1 on, in ascending order: one, several, or text such as 1-10,12,15,20."""
+    numbers = set[int]()
     for part in _split(value):
         first, dash, last = part.partition("-") if isinstance(part, str) else (part, "", "")
-        low = size.read(first)
-        found.update(range(low, whole(low, LARGEST_SIZE).read(last if dash else low) + 1))
-    return tuple(sorted(found))
+        low = SIZE.read(first)
+        high = SIZE.read(last) if dash else low
+        if high < low:
+            raise ValueError
+        numbers.update(range(low, high + 1))
+    return tuple(sorted(numbers))
 
 
 FLAG = Constraint("True or False", _as_flag, metavar="")

@@ -1,21 +1,32 @@
-"""What defines a network, and which data it is trained on: the options that all experiments share."""
+"""Groups of options: the data, the networks, their sizes, and the machine.
+
+Each option is declared here once; experiments and estimators inherit the groups that they use.
+"""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from elmlda.errors import ElmldaError
+from elmlda.machine import count_cores, share_cores
 from elmlda.options import (
     ACTIVATIONS,
     COLUMN,
     COLUMNS,
     FLAG,
     INPUT_WEIGHTS,
+    NUMBERS,
     OUTPUTS,
     PRIORS,
     SOURCE,
+    TEXT,
+    Choice,
+    Names,
+    Numbers,
     Options,
+    Priors,
     number,
     one_of,
     option,
@@ -23,42 +34,79 @@ from elmlda.options import (
     whole,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Source: TypeAlias = str | Path | pd.DataFrame | tuple[Any, Any]
+    """A data set's name, a path, a DataFrame, or inputs and labels."""
+
 PAPER_RANGE = 0.5
-"""Input weights are uniform in ± this."""
+"""The paper's input weights are uniform between minus and plus this number."""
+MOST_PROCESSES = 1024
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class NetworkSettings(Options):
-    """Everything that defines a network but its seed, its data, its size and its ridge."""
+NETWORK: dict[str, Any] = {"scope": "network", "is_rare": True}
 
-    activation: str = option("tanh", one_of(*ACTIVATIONS), "Activation function g, Eq. (2).")
-    bias: bool = option(False, FLAG, "Give each hidden unit a random bias.")
+
+class NetworkOptions(Options):
+    """Everything that defines a network except seed, data, size and ridge."""
+
+    activation: str = option(
+        "tanh", one_of(*ACTIVATIONS), "Activation function, Eq. (2).", stated_by_paper=False, **NETWORK
+    )
+    bias: bool = option(
+        False,
+        FLAG,
+        "Give each hidden unit a random bias.",
+        changes_draw=True,
+        stated_by_paper=False,
+        **NETWORK,
+    )
     weight_range: float = option(
-        PAPER_RANGE, number(above=True), "Uniform input weights are in ± this."
+        PAPER_RANGE,
+        number(above=True),
+        "Uniform input weights are between minus and plus this number.",
+        changes_draw=True,
+        **NETWORK,
     )
     input_scale: float | None = option(
         None,
         number(above=True),
-        "Inputs are multiplied by this.  [default: 1/255 for bytes, else 1]",
+        "Multiply inputs by this number.  [default: 1/255 for bytes, else 1]",
+        stated_by_paper=False,
+        **NETWORK,
     )
-    priors: Any = option(
+    priors: Priors = option(
         "uniform",
         PRIORS,
         "Class priors π, Eq. (15): uniform, frequencies, or a number for each class.",
+        **NETWORK,
     )
     precision: str = option(
         "mixed",
         one_of("mixed", "double"),
         "mixed: float32 up to the Gram matrix, float64 from there. double: float64 throughout.",
+        stated_by_paper=None,
+        **NETWORK,
     )
     input_weights: str = option(
         "uniform",
         one_of(*INPUT_WEIGHTS),
-        "uniform: the paper's. constrained: differences of two training samples of different classes. "
-        "receptive-field: in a random rectangle of the image.",
+        "uniform: as in the paper. constrained: differences of two training samples of different "
+        "classes. receptive-field: in a random rectangle of the image.",
+        changes_draw=True,
+        **NETWORK,
     )
-    weight_norm: float = option(2.0, number(above=True), "Norm of a unit's weights, if not uniform.")
-    min_field: int = option(10, whole(), "Pixels of the smallest receptive field.")
+    weight_norm: float = option(
+        2.0,
+        number(above=True),
+        "Norm of a unit's weights, if not uniform.",
+        changes_draw=True,
+        **NETWORK,
+    )
+    min_field: int = option(
+        10, whole(), "Pixels of the smallest receptive field.", changes_draw=True, **NETWORK
+    )
 
     @property
     def is_constrained(self) -> bool:
@@ -67,57 +115,95 @@ class NetworkSettings(Options):
 
     @property
     def has_fields(self) -> bool:
-        """Whether units see a rectangle of the image only."""
+        """Whether each hidden unit sees only a rectangle of the image."""
         return self.input_weights.startswith("receptive-field")
 
     def in_double(self) -> Self:
-        """The same settings in double precision."""
+        """Return the same options in double precision."""
         return replace(self, precision="double")
 
 
-@dataclass(frozen=True)
-class OutputSettings(Options):
-    """How output weights are found, and what LDA's scores are multiplied by before the softmax."""
+class OutputOptions(Options):
+    """How output weights are computed, and the temperature of LDA's posteriors."""
 
-    ridge: Any = option(0.0, or_loo(number()), "Added to the Gram matrix's diagonal.")
-    temperature: Any = option(1.0, or_loo(number(above=True)), "What LDA's scores are multiplied by.")
-    output: str = option("lda", one_of(*OUTPUTS), "Also what the ridge is chosen for.")
+    ridge: Choice = option(
+        0.0, or_loo(number()), "Added to the Gram matrix's diagonal.", "network", stated_by_paper=None
+    )
+    temperature: Choice = option(
+        1.0,
+        or_loo(number(above=True)),
+        "Also measure posteriors with LDA's scores times this number; loo chooses it.",
+        "experiment",
+    )
+    output: str = option("lda", one_of(*OUTPUTS), "Also what the ridge is chosen for.", "network")
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class DataOptions(Options):
-    """Which data."""
+    """The data, and the seed of all random numbers."""
 
-    dataset: Any = option(
+    dataset: Source = option(
         "mnist",
         SOURCE,
         "Name (see elmlda data list), or your own .csv, .npz or folder of IDX files.",
+        "data",
     )
-    label: str | None = option(
-        None,
-        COLUMN,
-        "The column with the class, by name or number.",
+    label: str | int | None = option(
+        None, COLUMN, "The column with the class, by name or number.", "data"
     )
-    drop: tuple[str, ...] = option((), COLUMNS, "A column to leave out; may be given several times.")
+    drop: Names | int = option((), COLUMNS, "Leave a column out; may be given several times.", "data")
     missing: str | None = option(
-        None,
-        one_of("drop", "mean"),
-        "Drop samples with missing values, or take means.",
+        None, one_of("drop", "mean"), "Drop samples with missing values, or take means.", "data"
     )
-    seed: int = option(0, whole(0, 2**63), "Root seed of all random numbers.")
+    header: bool | None = option(
+        None, FLAG, "Whether a CSV file's first line has the columns' names.", "data"
+    )
+    seed: int = option(
+        0, whole(0, 2**63), "Root seed of the run.", "network", changes_draw=True, stated_by_paper=None
+    )
 
 
-# Networks for use, not for the paper
+class SizeOptions(Options):
+    """Hidden sizes."""
 
-FEWEST_HIDDEN, USUAL_FANOUT, USUAL_RANGE = 1000, 10, 1.4
-"""Chosen on half of the panel's data sets, see results/panel."""
-
-
-def usual_hidden(n_inputs: int) -> int:
-    """Hidden units of a network for use: 10 for each input, but no fewer than 1,000."""
-    return max(FEWEST_HIDDEN, USUAL_FANOUT * n_inputs)
+    fanout: Numbers = option("1-20", NUMBERS, "Hidden units for each input.", "extent")
+    hidden: Numbers | None = option(
+        None, NUMBERS, "Hidden units instead, such as 100,500,1000.", "extent", excludes="fanout"
+    )
 
 
-def usual_weight_range(n_inputs: int, bias: bool) -> float:
-    """Weight range of a network for use, for standardised inputs; without a bias the paper's."""
-    return USUAL_RANGE / math.sqrt(n_inputs) if bias else PAPER_RANGE
+class MachineOptions(Options):
+    """What a run may use of this machine or of a cluster."""
+
+    jobs: int = option(1, whole(1, MOST_PROCESSES), "Train this many networks at a time.", "machine")
+    threads: int | None = option(
+        None, whole(1, MOST_PROCESSES), "BLAS threads of each.  [default: cores / --jobs]", "machine"
+    )
+    cluster: str | None = option(
+        None, TEXT, "Train there: address or file of a Dask scheduler.", "machine", excludes="jobs"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cluster and "://" not in self.cluster and not Path(self.cluster).exists():
+            raise ElmldaError(
+                f"{self.cluster}: no such scheduler file.",
+                "{cluster} takes an address such as tcp://HOST:8786, or that file.",
+                cluster=None,
+            )
+        if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
+            raise ElmldaError(
+                f"this machine has {count_cores()} cores.",
+                "{jobs} × {threads} is more: lower one of them.",
+                jobs=self.jobs,
+                threads=self.threads or 1,
+            )
+
+    @property
+    def threads_each(self) -> int:
+        """Number of BLAS threads of each network."""
+        return self.threads or share_cores(self.jobs)
+
+    def __str__(self) -> str:
+        if self.cluster:
+            return f"by the workers at {self.cluster}"
+        return f"in {self.jobs} × {self.threads_each} threads"

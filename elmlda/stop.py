@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM: one line that says what is recorded, and the exit code that shells expect.
+"""Ctrl-C and SIGTERM: print one line that says what is recorded, and exit with the usual code.
 
-The main thread may be inside BLAS for seconds and can't answer a signal there. So Python's own handler
-interrupts it as usual, and a thread that is woken by the signal ends the process if that does not help.
+The main thread cannot answer a signal while it is inside BLAS, which may take seconds. So Python's own
+handler interrupts it as usual, and a thread that the signal wakes ends the process if that fails.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from types import FrameType
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 PATIENCE = 5.0
-"""Seconds to end in order; worker processes that are not waited for leave warnings behind."""
+"""Seconds for an orderly end; worker processes that are not waited for leave warnings behind."""
 
 describe: Callable[[], str] = lambda: "run the same command again."  # noqa: E731
-"""What is said after "Stopped: "; a command that has something to tell sets it."""
+"""Returns the text after "Stopped: "; commands that record results replace it."""
 _exit_code = 128 + signal.SIGINT
 _has_come = False
 _is_told = Event()
-"""Set once the line is printed."""
+"""Set when the line is printed."""
 
 
 def listen() -> None:
-    """From now on a signal ends the process, unless it was ignored at the start (nohup)."""
+    """Let signals end the process from now on, unless they were ignored at the start (nohup)."""
     heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -37,7 +37,7 @@ def listen() -> None:
 
 
 def is_asked_for() -> bool:
-    """Whether a signal has come: errors after it are its consequences."""
+    """Tell whether a signal has come: later errors are its consequences."""
     return _has_come
 
 
@@ -59,12 +59,12 @@ def _wait(reading: int) -> None:
 
 
 def wait_for_exit_code() -> int:
-    """The exit code after a KeyboardInterrupt, once its line is printed."""
+    """Wait until the line is printed, and return the exit code after a KeyboardInterrupt."""
     _is_told.wait(PATIENCE)
     return _exit_code
 
 
 def ignore() -> None:
-    """All is done: a signal while Python ends would make a success look like a failure."""
+    """Ignore signals when all is done: a signal while Python ends would look like a failure."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,11 +1,11 @@
-"""Random records of a run once more, by the paper's equations, literally, in float64.
+"""Verification: recompute random records of a run by the paper's equations, literally, in float64.
 
-Nothing of `elmlda.core` or `elmlda.networks` is used: what this module and they have in common is the
-paper, the data and the manifest. So it is plain and slow: samples go through it in blocks, every record
-has its own hidden outputs, its own Gram matrix and its own covariance from centred outputs.
+Nothing of `elmlda.core` or `elmlda.networks` is used: this module shares only the paper, the data and
+the manifest with the code that it checks. It is plain and slow: samples pass in blocks, and every
+record has its own hidden outputs, its own Gram matrix and its own covariance of centred outputs.
 
-Counts of a run in mixed precision may differ from these by one or two: of 10,000 samples a few lie on
-the border of two classes to within float32's rounding.
+Counts of a run in mixed precision may differ by one or two: of 10,000 samples a few lie on the border
+of two classes to within float32's rounding.
 """
 
 from __future__ import annotations
@@ -22,21 +22,26 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from tqdm import tqdm
 
-from elmlda.datasets import Dataset, Split, load_dataset
-from elmlda.errors import ElmldaError
+from elmlda.datasets.arrays import MISSING_NOTES
+from elmlda.datasets.catalogue import load_dataset
+from elmlda.datasets.names import SETS
+from elmlda.datasets.split import Dataset, Split
+from elmlda.errors import ElmldaError, join_words
+from elmlda.experiments.specs import list_options
 from elmlda.runs.folder import read_manifest, read_rows
+from elmlda.runs.tables import SWEEP
 
 Array: TypeAlias = NDArray[np.float64]
 
 ROWS = 4000
-"""Samples whose hidden outputs are held at a time."""
+"""Number of samples whose hidden outputs are held at a time."""
 COLUMNS = 4096
-"""Columns of a product at a time."""
+"""Number of columns of a product that are computed at a time."""
 SMALL = 1 << 24
-"""Hidden outputs, samples times units, up to which PI-ELM is numpy's least squares."""
+"""Largest number of hidden outputs, samples times units, for numpy's least squares."""
 METHODS = ("pi", "pi_constant", "lda")
 PLACE = ("repeat", "fold", "n_hidden", "fanout", "rule", "ridge", "precision", "n_test")
-"""Columns of sweep.csv that say what a record is of."""
+"""Columns of sweep.csv that identify a record and its network."""
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "tanh": np.tanh,
     "logistic": expit,
@@ -44,11 +49,6 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "softsign": lambda x: x / (1 + np.abs(x)),
     "sine": np.sin,
 }
-KNOWN = {
-    *("dataset", "sha256", "preparation", "seed", "design", "activation", "bias", "weight_range"),
-    *("input_scale", "ridge", "priors", "precision", "input_weights"),
-}
-"""Settings of a run that are understood here; any other one is refused."""
 
 
 def verify_run(
@@ -57,39 +57,46 @@ def verify_run(
     rng: np.random.Generator | None = None,
     *,
     fanout_up_to: float | None = None,
-    data: Dataset | None = None,
+    data: Any = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Recompute random records of a run's sweep.
 
     Parameters
     ----------
-    folder : with manifest.json and sweep.csv
-    n : how many records; all of them, if there are fewer
-    rng : chooses them; the seed 0 unless given
-    fanout_up_to : leave larger networks out. On MNIST a record of fan-out 3 takes half a minute of
-        processor time; it grows with the square, and at fan-out 20 there are four matrices of 2 GB
-    data : the run's data set; loaded by its name unless given
-    progress : whether to show a bar, if stderr is a terminal
+    folder : the run's folder, with manifest.json and sweep.csv
+    n : number of records; all of them, if there are fewer
+    rng : chooses the records; default: a generator with seed 0
+    fanout_up_to : largest fan-out. On MNIST a record of fan-out 3 takes half a minute of processor
+        time, which grows with the square; at fan-out 20 there are four matrices of 2 GB
+    data : the run's data, as `load_dataset` takes them, or a `Dataset`; default: the catalogue's set or
+        the file in the current folder that the manifest names
+    progress : whether to show a progress bar, if stderr is a terminal
 
     Returns
     -------
     records : DataFrame
-        What each record is of, then for every method `pi_errors` as recorded and `pi_recomputed`; both
-        are missing where nothing was recorded.
+        The columns `PLACE`, then for every method `pi_errors` as recorded and `pi_recomputed`; both
+        are missing if nothing was recorded.
 
     Raises
     ------
     ElmldaError
-        If the run has settings that are not recomputed here, shaped input weights for one, or the data
-        are not the run's.
+        If the run has options that are not implemented here, such as shaped input weights, or if the
+        data are not the run's.
     """
-    settings, records = _read_settings(Path(folder)), read_rows(Path(folder) / "sweep.csv")
-    label = settings.get("preparation", {}).get("label")
-    data = data or load_dataset(settings["dataset"], label=label)
-    expected = settings.get("sha256", {})
-    if other := [name for name, digest in expected.items() if data.checksums.get(name) != digest]:
-        raise ElmldaError(f"{data.name} is not the run's data: other content in {', '.join(other)}.")
+    manifest, records = read_manifest(Path(folder)), read_rows(Path(folder), SWEEP)
+    if manifest is None:
+        raise ElmldaError(f"{folder}: no manifest.json in it: expected the folder of a sweep.")
+    options = RecordedOptions({**manifest["experiments"].get("sweep", {}), **manifest["run"]})
+    data = _load_data(options, data)
+    divide, draw = make_division(options, data), make_draw(options, data)
+    priors = options["priors"]
+    for name in ("ridge", "precision", "temperature"):  # in the rows, or no matter for counts
+        options[name]
+    if options.unread:
+        names = ", ".join(f"{name} {options[name]}" for name in sorted(options.unread))
+        raise ElmldaError(f"{folder} has options that are not recomputed: {names}.")
     if fanout_up_to is not None and len(records):
         records = records[records["fanout"] <= fanout_up_to]
     if records.empty:
@@ -98,47 +105,64 @@ def verify_run(
     rng = rng or np.random.default_rng(0)
     chosen = records.iloc[np.sort(rng.choice(len(records), min(n, len(records)), replace=False))]
     bar = tqdm(chosen.to_dict("records"), unit="record", disable=None if progress else True)
-    rows = [_verify(record, settings, data) for record in bar]
-    counts = [f"{method}_{what}" for method in METHODS for what in ("errors", "recomputed")]
+    rows = [_verify(record, divide(record), draw(record), priors) for record in bar]
+    counts = [f"{method}_{kind}" for method in METHODS for kind in ("errors", "recomputed")]
     return pd.DataFrame(rows).astype(dict.fromkeys(["fold", *counts], "Int64"))
 
 
 def find_differences(records: pd.DataFrame) -> NDArray[np.int64]:
-    """How far each recomputed count of `verify_run` is from the recorded one."""
+    """Return by how much each recomputed count of `verify_run` differs from the recorded one."""
     pairs = [records[f"{method}_errors"] - records[f"{method}_recomputed"] for method in METHODS]
     return pd.concat(pairs).dropna().abs().to_numpy(np.int64)
 
 
-def _read_settings(folder: Path) -> dict[str, Any]:
-    """The run's settings that are not the default, with `folds` and `validation` of its sweep."""
-    manifest = read_manifest(folder)
-    if manifest is None:
-        raise ElmldaError(f"{folder}: no manifest.json in it: expected the folder of a sweep.")
-    run = manifest["run"]
-    if (scheme := run.get("input_weights", "uniform")) != "uniform":
-        raise ElmldaError(f"{folder} has {scheme} input weights: only uniform ones are recomputed.")
-    if unknown := sorted(set(run) - KNOWN):
-        raise ElmldaError(f"{folder} has settings that are not recomputed: {', '.join(unknown)}.")
-    return {**manifest["experiments"].get("sweep", {}), **run}
+class RecordedOptions(dict[str, Any]):
+    """Options of a run, with defaults; the code that implements an option reads it."""
+
+    def __init__(self, recorded: Mapping[str, Any]) -> None:
+        defaults = {name: declared.default for name, declared in list_options().items()}
+        super().__init__({"sha256": {}, "preparation": {}, **defaults, **recorded})
+        self.unread = set(recorded)
+
+    def __getitem__(self, name: str) -> Any:
+        self.unread.discard(name)
+        return super().__getitem__(name)
 
 
-def _verify(record: Mapping[Any, Any], settings: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
-    """One row of `verify_run`'s answer."""
-    data = _divide(record, settings, data)
+def _load_data(options: RecordedOptions, source: Any) -> Dataset:
+    """Load the run's data in the recorded way; refuse data with other checksums."""
+    name, sums, recorded = options["dataset"], options["sha256"], options["preparation"]
+    if source is None:
+        source = name if name in SETS else next((file for file in sums if Path(file).is_file()), None)
+    if source is None:
+        fact = f"the run's data, {join_words(sums)}, are not in this folder."
+        raise ElmldaError(fact, "Name their file with {dataset}.", dataset=None)
+    reading = {"label": recorded.get("label"), "header": False if "header" in recorded else None}
+    reading["missing"] = {note: how for how, note in MISSING_NOTES.items()}.get(recorded.get("missing"))
+    dropped = recorded["drop"].split(", ") if "drop" in recorded else ()
+    is_loaded = isinstance(source, Dataset)
+    data: Dataset = source if is_loaded else load_dataset(source, drop=dropped, **reading)
+    if other := [name for name, digest in sums.items() if data.checksums.get(name) != digest]:
+        raise ElmldaError(f"{data.name} is not the run's data: other content in {', '.join(other)}.")
+    return data
+
+
+def _verify(record: Mapping[Any, Any], data: Dataset, network: Network, priors: Any) -> dict[str, Any]:
+    """Recompute a record."""
     assert data.test is not None
     if record["n_test"] != len(data.test.labels):
         raise ElmldaError(
             f"{data.name}: {len(data.test.labels):,} test samples, the record of repeat "
             f"{record['repeat']} has {record['n_test']:,}."
         )
-    network, row = _draw_network(record, settings, data), {name: record[name] for name in PLACE}
-    found = dict(zip(METHODS, count_pi_errors(network, data), strict=False))
-    if not pd.isna(record["lda_errors"]):  # otherwise it had no solution
-        found["lda"] = count_lda_errors(network, data, settings.get("priors", "uniform"))
+    row = {name: record[name] for name in PLACE}
+    counts = dict(zip(METHODS, count_pi_errors(network, data), strict=False))
+    if not pd.isna(record["lda_errors"]):  # otherwise Σ was singular
+        counts["lda"] = count_lda_errors(network, data, priors)
     for method in METHODS:
         recorded = record[f"{method}_errors"]
         row[f"{method}_errors"] = recorded
-        row[f"{method}_recomputed"] = None if pd.isna(recorded) else found[method]
+        row[f"{method}_recomputed"] = None if pd.isna(recorded) else counts[method]
     return row
 
 
@@ -147,13 +171,13 @@ class Network:
     """A hidden layer, Eq. (2), and the ridge of the output weights."""
 
     input_weights: Array
-    """n_hidden × n_inputs; with a bias one column more, of an input that is always √n_inputs."""
+    """n_hidden × n_inputs; with a bias one column more, for a constant input √n_inputs."""
     activation: str
     input_scale: float
     ridge: float
 
     def hidden(self, samples: Split) -> Iterator[tuple[Array, NDArray[np.int64]]]:
-        """A = g(X W1) and labels of some samples after the other: n × n_hidden, and n."""
+        """Yield A = g(X W1), n × n_hidden, and n labels, block by block."""
         n_inputs = samples.inputs.shape[1]
         for start in range(0, len(samples.labels), ROWS):
             inputs = samples.inputs[start : start + ROWS] * np.float64(self.input_scale)
@@ -164,13 +188,13 @@ class Network:
 
 
 def count_pi_errors(network: Network, data: Dataset) -> tuple[int, int]:
-    """Test errors of PI-ELM, Eq. (5): without a constant hidden unit, and with one."""
+    """Count test errors of PI-ELM, Eq. (5): without a constant hidden unit, and with one."""
     n_hidden, train, targets = len(network.input_weights), data.train, np.eye(data.n_classes)
     is_small = not network.ridge and len(train.labels) * n_hidden <= SMALL
     if is_small:  # W = T A⁺
         left = np.vstack([_add_ones(hidden) for hidden, _ in network.hidden(train)])
         right = targets[train.labels]
-    else:  # W = T Aᵀ (A Aᵀ + ridge)⁻¹, the constant unit without ridge
+    else:  # W = T Aᵀ (A Aᵀ + ridge)⁻¹; the constant unit has no ridge
         left, right = np.zeros((n_hidden + 1, n_hidden + 1)), np.zeros((n_hidden + 1, data.n_classes))
         for hidden, labels in network.hidden(train):
             units = _add_ones(hidden)
@@ -189,7 +213,7 @@ def count_pi_errors(network: Network, data: Dataset) -> tuple[int, int]:
 
 
 def count_lda_errors(network: Network, data: Dataset, priors: Any) -> int:
-    """Test errors of LDA-ELM, Eqs (12) and (15); the ridge is added to KΣ."""
+    """Count test errors of LDA-ELM, Eqs (12) and (15); the ridge is added to KΣ."""
     n_hidden, train = len(network.input_weights), data.train
     counts = np.bincount(train.labels, minlength=data.n_classes)
     means = np.zeros((data.n_classes, n_hidden))
@@ -211,17 +235,17 @@ def count_lda_errors(network: Network, data: Dataset, priors: Any) -> int:
 
 
 def _count_errors(network: Network, data: Dataset, score: Callable[[Array], Array]) -> int:
-    """Test samples whose highest score is another class's."""
+    """Count test samples whose highest score belongs to another class."""
     assert data.test is not None
     wrong = [score(hidden).argmax(axis=1) != labels for hidden, labels in network.hidden(data.test)]
     return int(np.concatenate(wrong).sum())
 
 
 def _add_square(units: Array, total: Array) -> None:
-    """Add unitsᵀ · units, some columns after the other.
+    """Add unitsᵀ · units to a matrix, some columns at a time.
 
-    In one piece OpenBLAS's threads overrun their buffers and crash (numpy issue 19685): seen with
-    15,680 columns and its kernels for AVX-512.
+    All columns at once crash OpenBLAS, whose threads overrun their buffers (numpy issue 19685): seen
+    with 15,680 columns and the kernels for AVX-512.
     """
     for start in range(0, units.shape[1], COLUMNS):
         columns = slice(start, start + COLUMNS)
@@ -235,30 +259,43 @@ def _add_ones(hidden: Array) -> Array:
     return np.column_stack([hidden, np.ones(len(hidden))])
 
 
-def _draw_network(record: Mapping[str, Any], settings: Mapping[str, Any], data: Dataset) -> Network:
-    """The record's network: its key in the run makes its random generator."""
-    repeat, n_hidden, n_inputs = record["repeat"], record["n_hidden"], data.train.inputs.shape[1]
-    key: tuple[int, ...] = (repeat,)
-    if not pd.isna(record["fold"]):
-        key = (repeat, 1 + int(record["fold"]))
-    elif settings.get("design", "nested") == "independent":
-        whole = n_hidden % n_inputs == 0
-        key = (repeat, n_hidden // n_inputs) if whole else (repeat, 0, n_hidden)
-    most = settings.get("weight_range", 0.5)
-    shape = n_hidden, n_inputs + settings.get("bias", False)
-    weights = _generator(settings, key).uniform(-most, most, shape)
-    scale = settings.get("input_scale", data.input_scale)
-    return Network(weights, settings.get("activation", "tanh"), scale, record["ridge"])
+def make_draw(options: RecordedOptions, data: Dataset) -> Callable[[Mapping[Any, Any]], Network]:
+    """Return a function that draws a record's network from the run's seed and the network's key."""
+    if (scheme := options["input_weights"]) != "uniform":
+        raise ElmldaError(f"the run has {scheme} input weights: only uniform ones are recomputed.")
+    seed, is_independent = options["seed"], options["design"] == "independent"
+    most, has_bias = options["weight_range"], options["bias"]
+    activation, scale = options["activation"], options["input_scale"] or data.input_scale
+    n_inputs = data.train.inputs.shape[1]
+
+    def draw(record: Mapping[Any, Any]) -> Network:
+        repeat, n_hidden = record["repeat"], record["n_hidden"]
+        key: tuple[int, ...] = (repeat,)
+        if not pd.isna(record["fold"]):
+            key = (repeat, 1 + int(record["fold"]))
+        elif is_independent:
+            is_whole = n_hidden % n_inputs == 0
+            key = (repeat, n_hidden // n_inputs) if is_whole else (repeat, 0, n_hidden)
+        weights = _generator(seed, key).uniform(-most, most, (n_hidden, n_inputs + has_bias))
+        return Network(weights, activation, scale, record["ridge"])
+
+    return draw
 
 
-def _generator(settings: Mapping[str, Any], key: tuple[int, ...]) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(settings.get("seed", 0), spawn_key=key))
+def make_division(options: RecordedOptions, data: Dataset) -> Callable[[Mapping[Any, Any]], Dataset]:
+    """Return a function that divides the data into a record's training part and test part."""
+    seed, n_folds, n_held_out = (options[name] for name in ("seed", "folds", "validation"))
+    if n_folds:
+
+        def take_fold(record: Mapping[Any, Any]) -> Dataset:
+            folds = data.folds(n_folds, _generator(seed, (record["repeat"], 0)))
+            return next(islice(folds, int(record["fold"]), None))
+
+        return take_fold
+    divided = data.split()
+    divided = divided.hold_out(n_held_out) if n_held_out else divided
+    return lambda _: divided
 
 
-def _divide(record: Mapping[str, Any], settings: Mapping[str, Any], data: Dataset) -> Dataset:
-    """The data with the training and the test part that the record's network had."""
-    if not pd.isna(record["fold"]):
-        folds = data.folds(settings["folds"], _generator(settings, (record["repeat"], 0)))
-        return next(islice(folds, int(record["fold"]), None))
-    data = data.split()
-    return data.hold_out(settings["validation"]) if "validation" in settings else data
+def _generator(seed: int, key: tuple[int, ...]) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

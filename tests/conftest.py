@@ -6,7 +6,8 @@ import pytest
 from idx_files import idx_bytes
 from threadpoolctl import threadpool_limits
 
-from elmlda.datasets import Dataset, Split, load_dataset
+from elmlda.datasets.catalogue import load_dataset
+from elmlda.datasets.split import Dataset, Split
 
 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
     # Processes that tests start: threads of several on the same cores wait for each other.

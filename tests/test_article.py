@@ -20,6 +20,12 @@ def test_article_is_what_the_files_say():
     assert SCRIPT["render"]() == ARTICLE
 
 
+def test_its_tables_are_computed_from_the_rows():
+    for name, table in SCRIPT["tabulate"]().items():
+        text = table.to_csv(index=False, float_format=SCRIPT["DIGITS"])
+        assert text == (ROOT / f"results/{name}.csv").read_text("utf-8"), name
+
+
 def test_words_have_no_other_numbers():
     template = (ROOT / "scripts/article.md.j2").read_text("utf-8")
     words = re.sub(

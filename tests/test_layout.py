@@ -1,26 +1,29 @@
 """The package's order: a folder imports only from those before it, and only `cli` imports click."""
 
 import ast
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import elmlda
+from elmlda.experiments.specs import Sweep, list_options
+from elmlda.runs.tables import TABLES
 
 ROOT = Path(elmlda.__file__).parent
-LIGHT = {"errors", "files", "machine", "options", "paper", "settings", "stop", "__version__"}
-ORDER = (
-    "core",
-    "datasets",
-    "networks",
-    "runs",
-    "verify",
-    "experiments",
-    "reports",
-    "estimators",
-    "cli",
-)
+LIGHT = {
+    "errors",
+    "files",
+    "machine",
+    "options",
+    "paper",
+    "settings",
+    "stop",
+    "__version__",
+}
+ORDER = "core", "datasets", "networks", "runs", "experiments", "reports", "estimators", "verify", "cli"
 FILES = sorted(ROOT.rglob("*.py"))
 ALLOWED_IN_CORE = {"numpy", "scipy"}
 
@@ -31,14 +34,14 @@ def imported(source: str) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
-    found = []
+    modules = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return found
+            modules += [f"{node.module}.{alias.name}" for alias in node.names]
+    return modules
 
 
 def part_of(module: str) -> str:
@@ -78,8 +81,8 @@ def test_the_mathematics_needs_numpy_and_scipy_alone(path):
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_no_module_is_one_that_windows_lacks(path):
-    found = {name.split(".")[0] for name in imported(path.read_text("utf-8"))}
-    assert found & {"fcntl", "grp", "pwd", "resource", "termios"} == set()
+    modules = {name.split(".")[0] for name in imported(path.read_text("utf-8"))}
+    assert modules & {"fcntl", "grp", "pwd", "resource", "termios"} == set()
 
 
 def test_modules_import_each_other_in_no_circle():
@@ -90,8 +93,8 @@ def test_modules_import_each_other_in_no_circle():
         tree = ast.parse(modules[name].read_text("utf-8"))
         top = ast.Module([node for node in tree.body if not isinstance(node, ast.If)], [])
         only_top = [node for node in top.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        found = imported(ast.unparse(ast.Module(only_top, [])))
-        return {one if one in modules else one.rpartition(".")[0] for one in found} & modules.keys()
+        names = imported(ast.unparse(ast.Module(only_top, [])))
+        return {name if name in modules else name.rpartition(".")[0] for name in names} & modules.keys()
 
     done: set[str] = set()
 
@@ -104,3 +107,58 @@ def test_modules_import_each_other_in_no_circle():
 
     for name in sorted(modules):
         visit(name, ())
+
+
+def test_only_public_names_are_listed():
+    assert dir(elmlda) == sorted(elmlda.__all__)
+    assert all(hasattr(elmlda, name) for name in dir(elmlda))
+
+
+def test_without_scikit_learn_only_estimators_are_missing():
+    script = "import sys; sys.modules['sklearn'] = None; from elmlda import Sweep, report"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    script += "; from elmlda import ELMClassifier"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "elmlda[sklearn]" in done.stderr
+
+
+def test_a_row_passes_few_functions(tmp_path):
+    """Whoever wants to know how a row comes about has to read these functions."""
+    functions = set()
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(ROOT)) and code.co_name[0] != "<":
+            functions.add((code.co_filename, code.co_qualname))
+
+    for folder in ("warm-up", "run"):
+        functions.clear()
+        threading.setprofile(note)
+        sys.setprofile(note)
+        try:
+            Sweep(dataset="iris", hidden=[4, 8], repeats=1).run(tmp_path / folder)
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+    assert len(functions) <= 150
+    assert len({path for path, _ in functions}) <= 24
+
+
+OPTIONS = {name for name, declared in list_options().items() if declared.scope == "network"}
+COLUMNS = {name for table in TABLES.values() for name in table.names}
+READERS = [
+    path for path in FILES if path.relative_to(ROOT).parts[0] in ("reports", "estimators", "cli")
+]
+
+
+@pytest.mark.parametrize("path", READERS, ids=name_of)
+def test_no_module_lists_network_options_by_hand(path):
+    """Declarations say which options there are; a list beside them would miss the next one."""
+    strings = [
+        node.value.replace(",", " ").split()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    words = {word for string in strings if all(map(str.isidentifier, string)) for word in string}
+    assert len(words & (OPTIONS - COLUMNS)) <= 4  # defaults of the estimators that differ

@@ -1,7 +1,6 @@
 """Options: every form in which Python has a value, and every value that is refused at once, by name."""
 
 import re
-from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,26 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmlda import Compare, Ensemble, Sweep, Timing
-from elmlda.errors import ElmldaError
-from elmlda.experiments.pool import Machine
-from elmlda.experiments.training import Classifier
-from elmlda.options import LARGEST_SIZE, OptionError, read_ranges
+from elmlda.errors import ElmldaError, UnknownNameError
+from elmlda.options import LARGEST_SIZE, OptionError, declarations, read_ranges
+from elmlda.settings import MachineOptions
 
-EXPERIMENTS = (Sweep, Ensemble, Timing, Compare, Classifier, Machine)
+EXPERIMENTS = (Sweep, Ensemble, Timing, Compare)
+KINDS = (*EXPERIMENTS, MachineOptions)
 NOT_NUMBERS = ("x", "", None, [1, 2], {}, frozenset({object}), True, "1 000", b"1", 1j)
 NOT_WHOLE = (*NOT_NUMBERS, 1.5, 2.0, np.float64(2), "1.5")
 
 
-@pytest.mark.parametrize("made", EXPERIMENTS)
-def test_defaults_are_values_that_the_constraints_take(made):
-    assert made().changed() == {}
-    for each in fields(made):
-        constraint, shown = each.metadata["constraint"], each.metadata["default"]
-        assert each.metadata["help"]
-        assert getattr(made(), each.name) == each.default
-        if shown is not None:
-            assert constraint.check(each.name, shown) == each.default
-            assert constraint.check(each.name, each.default) == each.default
+@pytest.mark.parametrize("kind", KINDS)
+def test_defaults_satisfy_their_constraints(kind):
+    assert kind().changed() == {}
+    for name, declared in declarations(kind).items():
+        value = getattr(kind(), name)
+        for default in (declared.default, value):
+            assert default is None or declared.constraint.check(name, default) == value
 
 
 PLAIN = {
@@ -75,13 +71,13 @@ PLAIN = {
     ids=lambda value: repr(value)[:30],
 )
 def test_every_plausible_form_gives_what_the_plain_one_gives(name, plain, form):
-    found, expected = Sweep(**{name: form}), Sweep(**{name: plain})
-    value = getattr(found, name)
+    spec, expected = Sweep(**{name: form}), Sweep(**{name: plain})
+    value = getattr(spec, name)
     assert value == plain
     for part in value if isinstance(value, tuple) else [value]:
         assert type(part) in (int, float, str, bool, type(None))
-    assert found == expected
-    assert repr(found) == repr(expected)
+    assert spec == expected
+    assert repr(spec) == repr(expected)
 
 
 def test_other_experiments_take_the_same_forms():
@@ -93,7 +89,7 @@ def test_other_experiments_take_the_same_forms():
     table, pair = pd.DataFrame({"a": [1]}), (np.ones((3, 2)), np.arange(3))
     assert Sweep(dataset=table).dataset is table
     assert Sweep(dataset=list(pair)).dataset[1] is pair[1]
-    assert Machine(jobs=np.int64(1), threads="2") == Machine(jobs=1, threads=2)
+    assert MachineOptions(jobs=np.int64(1), threads="2") == MachineOptions(jobs=1, threads=2)
 
 
 REFUSED = {
@@ -108,7 +104,22 @@ REFUSED = {
         "min_field": [0, None],
         "hidden": ["x", "", 0, -4, "3-1", "1,,2", "5-", "1-5:2", "1}", [1.5], [], True, "1e3"],
         "fanout": [None, np.array([]), [0, 1], {}, "1-999999999", LARGEST_SIZE + 1, [[1, 2]], 1.0],
-        "ridge": [-1, "x", "", None, np.nan, np.inf, [], "0,,1", [0, -1], [[0]], True, 1e301, "gvc"],
+        "ridge": [
+            "0.1000001,0.1000002",
+            -1,
+            "x",
+            "",
+            None,
+            np.nan,
+            np.inf,
+            [],
+            "0,,1",
+            [0, -1],
+            [[0]],
+            True,
+            1e301,
+            "gvc",
+        ],
         "priors": ["x", [], [0.5, 0.6], [-0.5, 1.5], [0, 1], None, [np.nan, 1], "uniform,", True],
         "weight_range": [0, -1, np.nan, "x", None, [1], True],
         "weight_norm": [0, None],
@@ -128,10 +139,9 @@ REFUSED = {
         "ridge": [[0, 1], "0,1"],
         "repeats": [0],
     },
-    Timing: {"pairs": [0, -1, None], "ridge": [[0, 1]]},
+    Timing: {"pairs": [0, -1, None], "ridge": [[0, 1], "loo"]},
     Compare: {"dataset": [[], "", ",", None, [""], 3.5], "folds": [1, None], "ridge": [[], -1]},
-    Classifier: {"hidden": [[1]], "n": [0], "output": ["LDA"], "test": ["no"], "ridge": [[0, 1]]},
-    Machine: {
+    MachineOptions: {
         "jobs": [*NOT_WHOLE, 0, -1, 10**6],
         "threads": [0, "x", 1.5],
         "cluster": ["", " ", 5, "no-such-file.json"],
@@ -140,17 +150,17 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(
-    ("made", "name", "value"),
+    ("kind", "name", "value"),
     [
-        pytest.param(made, name, value, id=f"{made.__name__}-{name}-{value!r:.25}")
-        for made, cases in REFUSED.items()
+        pytest.param(kind, name, value, id=f"{kind.__name__}-{name}-{value!r:.25}")
+        for kind, cases in REFUSED.items()
         for name, values in cases.items()
         for value in values
     ],
 )
-def test_what_an_option_cannot_be_is_refused_when_it_is_made(made, name, value):
+def test_a_wrong_value_is_refused_by_the_options_name(kind, name, value):
     with pytest.raises(ElmldaError) as caught:
-        made(**{name: value})
+        kind(**{name: value})
     message, option = str(caught.value), f"--{name.replace('_', '-')}"
     assert name in message.replace("=", " ").split()
     assert option in caught.value.for_command_line().split()
@@ -158,21 +168,45 @@ def test_what_an_option_cannot_be_is_refused_when_it_is_made(made, name, value):
 
 
 @pytest.mark.parametrize(
-    ("made", "options"),
+    ("kind", "options"),
     [
-        *((made, {"fanout": 3, "hidden": 10}) for made in EXPERIMENTS[:-1]),
+        *((kind, {"fanout": 3, "hidden": 10}) for kind in EXPERIMENTS),
         (Sweep, {"folds": 3, "validation": 10}),
         (Sweep, {"folds": 3, "design": "independent"}),
-        (Classifier, {"n": 2, "output": "pi"}),
-        (Machine, {"cluster": "tcp://host:1", "jobs": 2}),
+        (MachineOptions, {"cluster": "tcp://host:1", "jobs": 2}),
     ],
 )
-def test_options_that_exclude_each_other(made, options):
+def test_options_that_exclude_each_other(kind, options):
     with pytest.raises(ElmldaError) as caught:
-        made(**options)
+        kind(**options)
     assert set(caught.value.settings) & set(options)
     for name, value in options.items():
-        made(**{name: value})
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "suggestion"),
+    [
+        (Sweep, "fanuot", "Did you mean 'fanout'?"),
+        (Compare, "fold", "Did you mean 'folds'?"),
+        (MachineOptions, "thread", "Did you mean 'threads'?"),
+        (Timing, "temperature", "Timing"),
+        (Sweep().run, "job", "Did you mean 'jobs'?"),
+        (Compare().run, "treads", "Did you mean 'threads'?"),
+        (Sweep().dry_run, "job", "Did you mean 'jobs'?"),
+    ],
+)
+def test_an_unknown_argument_is_refused_with_the_nearest_one(call, name, suggestion):
+    with pytest.raises(UnknownNameError, match=re.escape(repr(name))) as caught:
+        call(**{name: "loo"})
+    assert suggestion in str(caught.value)
+    assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("kind", EXPERIMENTS)
+def test_an_unknown_data_set_is_refused_with_the_nearest_one(kind):
+    with pytest.raises(ElmldaError, match=r"'irs'.*'iris'"):
+        kind(dataset="irs")
 
 
 def test_nothing_is_written_before_the_machine_is_known(tmp_path):
@@ -182,10 +216,10 @@ def test_nothing_is_written_before_the_machine_is_known(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("made", EXPERIMENTS)
-def test_the_docstring_explains_every_argument(made):
-    _, _, parameters = made.__doc__.partition("Parameters\n----------\n")
-    assert re.findall(r"^(\w+) : ", parameters, re.M) == [each.name for each in fields(made)]
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_docstring_explains_every_argument(kind):
+    _, _, parameters = kind.__doc__.partition("Parameters\n----------\n")
+    assert re.findall(r"^(\w+) : ", parameters, re.M) == list(declarations(kind))
     assert "--" not in parameters
 
 
@@ -195,8 +229,10 @@ NUMBERS = st.sets(st.integers(1, LARGEST_SIZE), min_size=1, max_size=50)
 
 
 @given(NUMBERS)
-def test_numbers_are_ascending_however_they_are_written(found):
-    assert read_ranges(",".join(map(str, found))) == read_ranges(list(found)) == tuple(sorted(found))
+def test_numbers_are_ascending_however_they_are_written(numbers):
+    assert (
+        read_ranges(",".join(map(str, numbers))) == read_ranges(list(numbers)) == tuple(sorted(numbers))
+    )
 
 
 @given(st.integers(1, 10**5), st.integers(0, 10**4))
@@ -211,15 +247,18 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
     max_leaves=5,
 )
-CONSTRAINTS = {each.name: each.metadata["constraint"] for made in EXPERIMENTS for each in fields(made)}
+CONSTRAINTS = {
+    declared.constraint.expected: declared.constraint
+    for kind in KINDS
+    for declared in declarations(kind).values()
+}
 
 
-@pytest.mark.parametrize("name", CONSTRAINTS)
+@pytest.mark.parametrize("constraint", CONSTRAINTS.values(), ids=CONSTRAINTS)
 @settings(deadline=None)
 @given(value=ANYTHING | st.from_regex(r"[0-9{},:. -]{1,8}", fullmatch=True))
-def test_anything_is_kept_or_refused_by_name(name, value):
-    """What is kept is kept again, as when a config file is read back."""
-    constraint = CONSTRAINTS[name]
+def test_anything_is_kept_or_refused_by_name(constraint, value):
+    """A kept value is kept again, as when a config file is read back."""
     try:
         kept = constraint.check("it", value)
     except OptionError as refused:

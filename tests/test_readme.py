@@ -37,7 +37,7 @@ def test_readme_is_short():
 
 
 def test_readme_has_the_numbers_of_table1():
-    found = pd.read_csv(ROOT / "results/paper/table1.csv").set_index("fanout")
+    table = pd.read_csv(ROOT / "results/paper/table1.csv").set_index("fanout")
     rows = re.findall(
         r"^\| (\d+) \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) \| "
         r"([\d.]+) % \| ([\d.]+) % \|$",
@@ -52,7 +52,7 @@ def test_readme_has_the_numbers_of_table1():
     for fanout, *cells in rows:
         expected = [
             f"{value:.1f}" if "improvement" in column else f"{value:.2f}"
-            for column, value in found.loc[int(fanout), columns].items()
+            for column, value in table.loc[int(fanout), columns].items()
         ]
         assert cells == expected
 
@@ -63,7 +63,7 @@ def test_readme_has_the_numbers_of_the_registered_run():
     agreement = pd.read_csv(folder / "agreement.csv")
     verdicts = claims.groupby("kind")["verdict"].value_counts()
     two = claims.loc["ensemble-2"]
-    largest = pd.read_csv(folder / "table1.csv")[["p_both", "constant_p_both"]].max()
+    largest = pd.read_csv(folder / "images.csv")[["p_both", "constant_p_both"]].max()
     early = pd.read_csv(ROOT / "results/first-run/agreement.csv")["p"][0]
     times = pd.read_csv(folder / "table2.csv")
     extra = [f"{times['overhead_percent'].agg(end):+.1f}".replace("-", "−") for end in ("min", "max")]

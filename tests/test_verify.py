@@ -4,7 +4,6 @@ import ast
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,11 +12,11 @@ from equations import accumulate, literal_lda
 from made_runs import make_run
 
 import elmlda.verify
+from elmlda import Sweep
 from elmlda.core.evaluate import count_errors
-from elmlda.core.hidden import HiddenLayer
-from elmlda.core.input_weights import draw_uniform_weights
+from elmlda.core.hidden import HiddenLayer, draw_uniform_weights
 from elmlda.core.solve import derive_lda, solve_pi
-from elmlda.datasets import load_dataset
+from elmlda.datasets.catalogue import load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.verify import find_differences, verify_run
 
@@ -42,14 +41,12 @@ def one_pass(dataset, key, n_hidden, ridge=0.0, seed=1, sizes=None, **settings):
     n_weights = dataset.n_inputs + settings.get("bias", False)
     weights = draw_uniform_weights(rng, n_weights, n_hidden, settings.get("weight_range", 0.5))
     scale = settings.get("input_scale", dataset.input_scale)
-    about = settings.get("activation", "tanh"), scale, 1, settings.get("bias", False)
-    layer = HiddenLayer(weights, *about)
-    statistics = accumulate(
-        layer.outputs(dataset.train.inputs), dataset.train.labels, dataset.n_classes
-    )
-    pi = solve_pi(statistics, sizes or (n_hidden,), ridge)
+    details = settings.get("activation", "tanh"), scale, 1, settings.get("bias", False)
+    layer = HiddenLayer(weights, *details)
+    sums = accumulate(layer.outputs(dataset.train.inputs), dataset.train.labels, dataset.n_classes)
+    pi = solve_pi(sums, sizes or (n_hidden,), ridge)
     scores = pi.scores(layer.outputs(dataset.test.inputs))
-    counts = statistics.class_counts
+    counts = sums.class_counts
     priors = {
         "uniform": np.full(len(counts), 1 / len(counts)),
         "frequencies": counts / counts.sum(),
@@ -57,7 +54,7 @@ def one_pass(dataset, key, n_hidden, ridge=0.0, seed=1, sizes=None, **settings):
     if priors is None:
         priors = np.array(settings["priors"])
     by_method = scores, pi.add_constant_unit(scores), derive_lda(pi, priors).scores(scores)
-    return [count_errors(found, dataset.test.labels).tolist() for found in by_method]
+    return [count_errors(method_scores, dataset.test.labels).tolist() for method_scores in by_method]
 
 
 def make_row(dataset, repeat, n_hidden, counts, fold=None, ridge=0.0, rule="fixed"):
@@ -79,20 +76,23 @@ def write_nested(folder, dataset, repeats=3, sizes=(4, 9, 18), ridge=0.0, **run)
     for repeat in range(repeats):
         counts = one_pass(dataset, (repeat,), sizes[-1], ridge, sizes=sizes, **run)
         by_size = zip(sizes, *counts, strict=True)
-        rows += [make_row(dataset, repeat, size, found, ridge=ridge) for size, *found in by_size]
+        rows += [make_row(dataset, repeat, size, errors, ridge=ridge) for size, *errors in by_size]
     return write_run(folder, rows, **run)
 
 
-def assert_all_equal(found, n_records):
-    assert len(found) == n_records
-    assert find_differences(found).tolist() == [0] * 3 * n_records, found
+def assert_all_equal(records, n_records):
+    assert len(records) == n_records
+    assert find_differences(records).tolist() == [0] * 3 * n_records, records
 
 
 def test_it_imports_nothing_of_what_it_checks():
     tree = ast.parse(Path(elmlda.verify.__file__).read_text("utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    ours = {module for module in modules if module.startswith("elmlda")}
-    assert {module.split(".")[1] for module in ours} == {"datasets", "errors", "runs"}
+    ours = {module.removeprefix("elmlda.") for module in modules if module.startswith("elmlda")}
+    assert ours <= {
+        *("datasets.arrays", "datasets.catalogue", "datasets.names", "datasets.split", "errors"),
+        *("runs.folder", "runs.tables", "experiments.specs"),
+    }
 
 
 SETTINGS = {
@@ -139,7 +139,7 @@ def test_an_independent_run(tmp_path, dataset):
     """Networks of their own for each size: known by the fan-out or, if not whole, by the units."""
     keys = {9: (2, 1), 18: (2, 2), 13: (2, 0, 13)}
     counts = {size: np.ravel(one_pass(dataset, key, size)) for size, key in keys.items()}
-    rows = [make_row(dataset, 2, size, found) for size, found in counts.items()]
+    rows = [make_row(dataset, 2, size, errors) for size, errors in counts.items()]
     write_run(tmp_path, rows, design="independent")
     assert_all_equal(verify_run(tmp_path, data=dataset), 3)
 
@@ -150,41 +150,26 @@ def test_the_ridge_that_a_rule_chose_is_the_records(tmp_path, dataset):
         for rule, ridge in [("fixed", 0.0), ("fixed", 5.0), ("gcv", 40.0), ("loo", 0.3)]
     ]
     write_run(tmp_path, rows, ridge=[0.0, 5.0, "gcv", "loo"])
-    found = verify_run(tmp_path, data=dataset)
-    assert_all_equal(found, 4)
-    assert found["rule"].tolist() == ["fixed", "fixed", "gcv", "loo"]
-
-
-def without_test_part(dataset):
-    """Samples that divide into folds: which one of them is tested on, a generator decides."""
-
-    def folds(n_folds, rng):
-        dealt = rng.permutation(len(dataset.train.labels)) % n_folds
-        for fold in range(n_folds):
-            train, test = (np.flatnonzero(found) for found in (dealt != fold, dealt == fold))
-            yield replace(dataset, train=dataset.train.take(train), test=dataset.train.take(test))
-
-    return SimpleNamespace(
-        name="clouds", test=None, folds=folds, checksums={},
-        split=lambda: next(folds(3, np.random.default_rng(0))),
-    )  # fmt: skip
+    records = verify_run(tmp_path, data=dataset)
+    assert_all_equal(records, 4)
+    assert records["rule"].tolist() == ["fixed", "fixed", "gcv", "loo"]
 
 
 def test_folds(tmp_path, dataset):
-    whole, rows = without_test_part(dataset), []
+    whole, rows = replace(dataset, test=None), []
     for repeat in range(2):
         rng = np.random.default_rng(np.random.SeedSequence(1, spawn_key=(repeat, 0)))
         for fold, divided in enumerate(whole.folds(5, rng)):
             counts = np.ravel(one_pass(divided, (repeat, 1 + fold), 9))
             rows.append(make_row(divided, repeat, 9, counts, fold))
     write_run(tmp_path, rows, {"sweep": {"folds": 5}})
-    found = verify_run(tmp_path, 10, data=whole)
-    assert_all_equal(found, 10)
-    assert found["fold"].tolist() == [0, 1, 2, 3, 4] * 2
+    records = verify_run(tmp_path, 10, data=whole)
+    assert_all_equal(records, 10)
+    assert records["fold"].tolist() == [0, 1, 2, 3, 4] * 2
 
 
 def test_data_without_a_test_part_are_split(tmp_path, dataset):
-    whole = without_test_part(dataset)
+    whole = replace(dataset, test=None)
     write_nested(tmp_path, whole.split())
     assert_all_equal(verify_run(tmp_path, data=whole), 9)
 
@@ -233,8 +218,8 @@ def test_records_are_chosen_at_random_and_shown_in_their_order(tmp_path, dataset
     write_nested(tmp_path, dataset, repeats=6)
 
     def choose(seed):
-        found = verify_run(tmp_path, 5, np.random.default_rng(seed), data=dataset)
-        return list(zip(found["repeat"], found["n_hidden"], strict=True))
+        records = verify_run(tmp_path, 5, np.random.default_rng(seed), data=dataset)
+        return list(zip(records["repeat"], records["n_hidden"], strict=True))
 
     assert choose(1) == choose(1) == sorted(set(choose(1)))
     assert choose(1) != choose(2)
@@ -243,8 +228,8 @@ def test_records_are_chosen_at_random_and_shown_in_their_order(tmp_path, dataset
 
 def test_large_networks_are_left_out(tmp_path, dataset):
     write_nested(tmp_path, dataset)
-    found = verify_run(tmp_path, 100, data=dataset, fanout_up_to=1)
-    assert sorted(set(found["n_hidden"])) == [4, 9]
+    records = verify_run(tmp_path, 100, data=dataset, fanout_up_to=1)
+    assert sorted(set(records["n_hidden"])) == [4, 9]
     with pytest.raises(ElmldaError, match=r"fan-out up to 0\.1"):
         verify_run(tmp_path, data=dataset, fanout_up_to=0.1)
 
@@ -256,9 +241,9 @@ def test_what_is_off_is_counted(tmp_path, dataset):
     rows.loc[3, "lda_errors"] -= 1
     rows.loc[4, "pi_constant_errors"] += 7
     rows.to_csv(tmp_path / "sweep.csv", index=False)
-    found = verify_run(tmp_path, data=dataset)
-    assert found.loc[4, "pi_constant_errors"] - found.loc[4, "pi_constant_recomputed"] == 7
-    assert sorted(find_differences(found)) == [0] * 24 + [1, 1, 7]
+    records = verify_run(tmp_path, data=dataset)
+    assert records.loc[4, "pi_constant_errors"] - records.loc[4, "pi_constant_recomputed"] == 7
+    assert sorted(find_differences(records)) == [0] * 24 + [1, 1, 7]
 
 
 def test_what_was_not_recorded_is_not_compared(tmp_path, dataset):
@@ -268,9 +253,9 @@ def test_what_was_not_recorded_is_not_compared(tmp_path, dataset):
     rows.loc[2, "lda_errors"] = None
     rows.loc[5, ["pi_constant_errors", "lda_errors"]] = None
     rows.to_csv(tmp_path / "sweep.csv", index=False)
-    found = verify_run(tmp_path, data=dataset)
-    assert found.loc[2, ["lda_errors", "lda_recomputed"]].isna().all()
-    assert find_differences(found).tolist() == [0] * 24
+    records = verify_run(tmp_path, data=dataset)
+    assert records.loc[2, ["lda_errors", "lda_recomputed"]].isna().all()
+    assert find_differences(records).tolist() == [0] * 24
 
 
 # Refusals
@@ -279,10 +264,10 @@ def test_what_was_not_recorded_is_not_compared(tmp_path, dataset):
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        ({"input_weights": "constrained"}, "has constrained input weights: only uniform ones are"),
-        ({"dropout": 0.5}, r"has settings that are not recomputed: dropout\."),
-        ({"sha256": {"train-images": "0" * 64}}, "clouds is not the run's data: .* train-images"),
-        ({}, "199 test samples, the record of repeat 3 has 50"),
+        ({"input_weights": "constrained"}, "uniform"),
+        ({"dropout": 0.5}, r"dropout 0\.5"),
+        ({"sha256": {"train-images": "0" * 64}}, "clouds .* train-images"),
+        ({}, "199 test samples, .* repeat 3 has 50"),
     ],
 )
 def test_what_cannot_be_recomputed_is_refused_by_name(tmp_path, dataset, run, message):
@@ -297,3 +282,42 @@ def test_a_folder_without_a_sweep_is_refused(tmp_path, dataset, name):
     (tmp_path / name).unlink()
     with pytest.raises(ElmldaError, match=f"no .*{name}"):
         verify_run(tmp_path, data=dataset)
+
+
+def own_table(n=80):
+    rng, kinds = np.random.default_rng(0), np.arange(n) % 2
+    columns = {
+        "id": range(n),
+        "width": rng.normal(kinds, 0.7).round(2),
+        "kind": np.where(kinds, "b", "a"),
+    }
+    return pd.DataFrame(columns)
+
+
+def test_a_run_of_a_file_is_recomputed_from_the_file(tmp_path, monkeypatch):
+    """The file in the current folder, or wherever the user says; its checksum decides."""
+    monkeypatch.chdir(tmp_path)
+    table = own_table()
+    table.loc[3, "width"] = np.nan
+    table.to_csv("mine.csv", index=False)
+    options = {"label": "kind", "drop": "id", "missing": "mean", "hidden": [2, 3], "repeats": 2}
+    Sweep(dataset="mine.csv", folds=4, **options).run("run")
+    assert_all_equal(verify_run("run"), 12)
+    Path("elsewhere").mkdir()
+    Path("mine.csv").rename("elsewhere/mine.csv")
+    with pytest.raises(ElmldaError, match=r"mine\.csv"):
+        verify_run("run")
+    assert_all_equal(verify_run("run", data="elsewhere/mine.csv"), 12)
+    own_table(79).to_csv("other.csv", index=False)
+    with pytest.raises(ElmldaError, match=r"mine\.csv"):
+        verify_run("run", data="other.csv")
+
+
+@pytest.mark.parametrize("missing", [None, "drop"])
+def test_a_run_of_a_table_or_of_arrays_is_recomputed_from_them(tmp_path, missing):
+    table = own_table()
+    Sweep(dataset=table, label="kind", missing=missing, hidden=3, repeats=2).run(tmp_path / "table")
+    assert_all_equal(verify_run(tmp_path / "table", data=table), 2)
+    pair = table[["width"]].to_numpy(), table["kind"].to_numpy()
+    Sweep(dataset=pair, hidden=3, repeats=2, validation=10).run(tmp_path / "pair")
+    assert_all_equal(verify_run(tmp_path / "pair", data=pair), 2)

@@ -1,4 +1,4 @@
-"""The command line: the only place that prints."""
+"""The command line, the only part of elmlda that prints."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import click
 
 from elmlda import __version__, stop
 from elmlda.cli.data import data
-from elmlda.cli.models import predict, train
 from elmlda.cli.runs import compare, ensemble, report, sweep, timing, verify
 from elmlda.cli.terminal import in_one_line, prepare_streams, say
 
 BUG = "This is a bug in elmlda: please report it with the command and all of the lines above."
 GROUPS = {
-    "The paper": (sweep, ensemble, timing, report, verify),
-    "Your data": (train, predict, compare),
-    "Service": (data,),
+    "Experiments": (sweep, ensemble, timing, compare),
+    "Results": (report, verify),
+    "Data sets": (data,),
 }
 
 
@@ -53,7 +52,7 @@ for group in GROUPS.values():
 
 
 def main() -> int:
-    """Run the command line; the exit code."""
+    """Run the command line, and return the exit code."""
     prepare_streams()
     try:
         return cli.main(standalone_mode=False) or 0

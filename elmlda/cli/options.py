@@ -1,116 +1,133 @@
-"""Options of commands: names are listed here, defaults, constraints and help are the fields'.
+"""Options of commands, made from the declarations of dataclasses, and config files.
 
-A config file's values go before these defaults, and the command line's before both.
+A config file's values replace the defaults, and the command line's values replace both.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from elmlda.errors import ElmldaError
-from elmlda.experiments.pool import Machine
-from elmlda.options import FLAG, TEXT, Constraint, OptionError, Options
-from elmlda.settings import NetworkSettings
+from elmlda.errors import ElmldaError, suggest_name
+from elmlda.options import FLAG, TEXT, Declaration, OptionError, Options, declarations
+from elmlda.settings import MachineOptions
 
 Function: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Function], Function]
 Built = TypeVar("Built", bound=Options)
 
-DATA = "dataset label drop missing seed"
-NETWORK = " ".join(each.name for each in fields(NetworkSettings))
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 PACKAGE = Path(__file__).parents[1]
 FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.parent / "configs"
-"""Where elmlda's own config files are: in an installed package, or in a clone."""
+"""Folder of elmlda's own config files: in an installed package, or in a clone."""
 NOT_IN_FILES = {"config", "help_all", "dry_run"}
+SECTIONS = {
+    "extent": "Options",
+    "experiment": "Options",
+    "network": "Options",
+    "data": "Data",
+    "machine": "Run",
+}
+"""Scope of an option -> heading in the help, in their order."""
 ALL = "elmlda.all"
-"""Whether the help explains rarely needed options, in click's notes on a context."""
+"""Key of click's notes on a context: whether the help explains rarely needed options."""
 
 
-class FieldOption(click.Option):
-    """An option that is a field of a dataclass, whose constraint checks it."""
+class DeclaredOption(click.Option):
+    """An option of the command line that is declared as a field of a dataclass."""
 
-    def __init__(self, *names: Any, constraint: Constraint, is_rare: bool, **settings: Any) -> None:
+    def __init__(self, *names: Any, declared: Declaration, **settings: Any) -> None:
         super().__init__(*names, **settings)
-        self.constraint, self.is_rare = constraint, is_rare
+        self.declared = declared
 
 
 class Command(click.Command):
-    """A command whose help has rarely needed options by their names only, unless all is asked for."""
+    """A command whose help lists rarely needed options by name, unless all options are asked for."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        params = self.get_params(ctx)
-        rare = [] if ctx.meta.get(ALL) else [each for each in params if getattr(each, "is_rare", False)]
-        rows = [each.get_help_record(ctx) for each in params if each not in rare]
-        with formatter.section("Options"):
-            formatter.write_dl([row for row in rows if row], col_max=24)
+        """Write the options under headings."""
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in SECTIONS.values()}
+        rare = []
+        for param in self.get_params(ctx):
+            declared = getattr(param, "declared", None)
+            if declared and declared.is_rare and not ctx.meta.get(ALL):
+                rare.append(param.opts[0])
+            elif isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
+                title = SECTIONS[declared.scope] if declared else SECTIONS["machine"]
+                sections[title].append(record)
+        filled = {title: records for title, records in sections.items() if records}
+        for title, records in filled.items():
+            with formatter.section(title if len(filled) > 1 else "Options"):
+                formatter.write_dl(records, col_max=24)
         if rare:
-            names = ", ".join(each.opts[0] for each in rare)
             with formatter.section("Rarely needed (--help-all explains them)"):
-                lines = textwrap.wrap(names, formatter.width - 2, break_on_hyphens=False)
+                lines = textwrap.wrap(", ".join(rare), formatter.width - 2, break_on_hyphens=False)
                 formatter.write("".join(f"  {line}\n" for line in lines))
 
 
-def options_of(kind: type[Options], names: str, is_rare: bool = False) -> Decorator:
-    """Options for these fields of a dataclass, in this order."""
-    known = {each.name: each for each in fields(kind)}
+def options_of(kind: type[Options], names: Collection[str] | None = None) -> Decorator:
+    """Add the options of a dataclass, or some of them, in the order of their scopes."""
+    declared = declarations(kind)
+    chosen = [name for name in declared if names is None or name in names]
+    order = [*SECTIONS]
+    chosen.sort(key=lambda name: (declared[name].is_rare, order.index(declared[name].scope)))
 
     def decorate(command: Function) -> Function:
-        for name in reversed(names.split()):
-            command = _make_option(name, known[name].metadata, is_rare)(command)
+        for name in reversed(chosen):
+            command = _make_option(name, declared[name])(command)
+        if names is None and any(declared[name].is_rare for name in chosen):
+            return _help_all_option(command)
         return command
 
     return decorate
 
 
-def _make_option(name: str, about: Mapping[str, Any], is_rare: bool) -> Decorator:
-    constraint, default = about["constraint"], about["default"]
-    settings: dict[str, Any] = {"cls": FieldOption, "constraint": constraint, "is_rare": is_rare}
-    word, help = name.replace("_", "-"), about["help"]
+def _make_option(name: str, declared: Declaration) -> Decorator:
+    constraint, default = declared.constraint, declared.default
+    settings: dict[str, Any] = {"cls": DeclaredOption, "declared": declared}
+    word, help = name.replace("_", "-"), declared.help
     if not constraint.metavar:
         return click.option(f"--{word}/--no-{word}", name, default=default, help=help, **settings)
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
     if shown not in (None, ""):
         help += f"  [default: {shown:g}]" if isinstance(shown, float) else f"  [default: {shown}]"
     settings |= {"metavar": constraint.metavar, "multiple": constraint.is_repeated}
-    settings["type"] = click.UNPROCESSED  # a config file's list stays one
+    settings["type"] = click.UNPROCESSED  # a config file's list stays a list
     return click.option(f"--{word}", name, help=help, **settings)
 
 
-def rare_options(kind: type[Options], names: str = "") -> Decorator:
-    """Options that the help explains only if it is asked for."""
+def _show_all(ctx: click.Context, _param: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
 
-    def show_all(ctx: click.Context, _param: click.Parameter, is_given: bool) -> None:
-        if is_given:
-            ctx.meta[ALL] = True
-            click.echo(ctx.get_help())
-            ctx.exit()
 
-    def decorate(command: Function) -> Function:
-        flag = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": show_all}
-        words = "Explain the rarely needed options too."
-        return click.option("--help-all", help=words, **flag)(  # type: ignore[arg-type]
-            options_of(kind, f"{names} {NETWORK}", is_rare=True)(command)
-        )
-
-    return decorate
+_help_all_option = click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Explain the rarely needed options too.",
+)
 
 
 def build(kind: type[Built], given: dict[str, Any]) -> Built:
-    """Make an experiment, or another dataclass of options, from what was given."""
+    """Make a dataclass of options from the values that were given."""
     ctx = click.get_current_context()
-    sources = {each.name: ctx.get_parameter_source(each.name) for each in fields(kind)}
+    declared = declarations(kind)
+    sources = {name: ctx.get_parameter_source(name) for name in declared}
     chosen = {name: given[name] for name in sources.keys() & given if sources[name] in GIVEN}
-    for name, other in (("fanout", "hidden"), ("hidden", "fanout")):
-        if [sources.get(name), sources.get(other)] == list(GIVEN):
-            del chosen[other]  # the command line's size goes before the config file's
+    for name, other in ((name, declared[name].excludes) for name in declared):
+        if {name, other} <= chosen.keys() and sources[name] != sources[other]:
+            # The command line replaces the config file's alternative.
+            del chosen[name if sources[name] == ParameterSource.DEFAULT_MAP else other]
     return kind(**chosen)
 
 
@@ -118,10 +135,10 @@ def build(kind: type[Built], given: dict[str, Any]) -> Built:
 
 
 def read_config(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
-    """Make a TOML file's values the command's defaults: flags override the file.
+    """Make the values of a TOML file the command's defaults.
 
-    Keys at the top of the file count for every command that has the option, those in a command's
-    own section, such as [sweep], for that command.
+    Keys at the top of the file count for every command that has the option; keys in a command's own
+    section, such as [sweep], for that command.
     """
     if given is None:
         return
@@ -141,7 +158,7 @@ def read_config(ctx: click.Context, _param: click.Parameter, given: str | None) 
         _refuse_unknown(path, f" in [{name}]", section, commands[name])
     command = str(ctx.info_name)
     own, values = commands[command], top | sections.get(command, {})
-    ctx.default_map = {key: _read(path, own[key], each) for key, each in values.items() if key in own}
+    ctx.default_map = {key: _read(path, own[key], value) for key, value in values.items() if key in own}
 
 
 def _find(given: str) -> Path:
@@ -153,7 +170,7 @@ def _find(given: str) -> Path:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    import tomllib  # not at the top: no command's help needs it
+    import tomllib  # no command's help needs it
 
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))
@@ -164,21 +181,18 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path, param: Any, value: Any) -> Any:
-    """The value as it is kept, or an error that names the file."""
-    constraint = getattr(param, "constraint", None) or (FLAG if param.is_flag else TEXT)
+    """Check a value, or raise an error that names the file."""
+    declared = getattr(param, "declared", None)
+    constraint = declared.constraint if declared else FLAG if param.is_flag else TEXT
     try:
         return constraint.check(param.name, value)
     except OptionError as error:
         raise ElmldaError(f"{path}: {error}") from error
 
 
-def _refuse_unknown(path: Path, where: str, found: Collection[str], known: Collection[str]) -> None:
-    from difflib import get_close_matches
-
-    for key in sorted(set(found) - set(known)):
-        close = get_close_matches(key, sorted(known), n=1)
-        hint = f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(sorted(known))}."
-        raise ElmldaError(f"{path}: unknown key '{key}'{where}. {hint}")
+def _refuse_unknown(path: Path, where: str, keys: Collection[str], known: Collection[str]) -> None:
+    for key in sorted(set(keys) - set(known)):
+        raise ElmldaError(f"{path}: unknown key '{key}'{where}. {suggest_name(key, known)}")
 
 
 config_option = click.option(
@@ -187,24 +201,17 @@ config_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=read_config,
-    help="Defaults of options: a TOML file, or elmlda's own.",
+    help="Read defaults of options from a TOML file, or elmlda's own.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 
-def out_option(help: str, metavar: str = "DIR") -> Decorator:
-    """Where the command writes."""
-    return click.option("--out", type=click.Path(path_type=Path), metavar=metavar, help=help)
-
-
-def run_options(help: str = "The run's folder; a run that is there goes on.") -> Decorator:
-    """How a run is made, and where."""
+def run_options(command: Function) -> Function:
+    """Add the options that say how and where a run is made."""
+    help = "Folder of the run or runs; an existing run is continued."
+    out = click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help=help)
     dry_run = click.option("--dry-run", is_flag=True, help="Say what the command would do and take.")
-
-    def decorate(command: Function) -> Function:
-        command = options_of(Machine, "jobs threads cluster")(command)
-        for each in (quiet_option, dry_run, config_option, out_option(help)):
-            command = each(command)
-        return command
-
-    return decorate
+    command = options_of(MachineOptions)(command)
+    for add in (quiet_option, dry_run, config_option, out):
+        command = add(command)
+    return command

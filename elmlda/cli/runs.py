@@ -4,87 +4,80 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from elmlda import stop
-from elmlda.cli.options import (
-    DATA,
-    Command,
-    build,
-    options_of,
-    rare_options,
-    run_options,
-)
-from elmlda.cli.terminal import say, show_rows
+from elmlda.cli.options import Command, build, options_of, run_options
+from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError
-from elmlda.experiments.compare import FOLDER, Compare
-from elmlda.experiments.ensemble import Ensemble
-from elmlda.experiments.experiment import DryRun, Experiment, count, open_bar
-from elmlda.experiments.pool import Machine
-from elmlda.experiments.sweep import Sweep
-from elmlda.experiments.timing import Timing
+from elmlda.experiments import specs
+from elmlda.settings import MachineOptions
+
+if TYPE_CHECKING:
+    from elmlda.experiments.plan import Plan
 
 FORMATS = ("csv", "svg", "md", "html", "png")
 OWN, SHIPPED = Path("results/mnist"), Path("results/paper")
-"""The folder that runs on MNIST have unless another is given, and the registered run of a clone."""
+"""Default folder of runs on MNIST, and the registered run of a clone."""
 
 
-@click.command(cls=Command)
-@options_of(Sweep, f"fanout hidden repeats ridge temperature folds {DATA}")
-@run_options()
-@rare_options(Sweep, "design validation keep")
-def sweep(**given: Any) -> None:
+def make_command(kind: type[specs.Spec], help: str) -> click.Command:
+    """Return a command that makes runs; its options are those of the class."""
+
+    @click.command(kind.name, cls=Command, help=help)
+    @options_of(kind)
+    @run_options
+    def command(**given: Any) -> None:
+        spec, machine = build(kind, given), build(MachineOptions, given)
+        is_shown = not given["quiet"] and not given["dry_run"]
+        if is_shown:
+            datasets: Any = spec.dataset if kind.is_group else [spec.dataset]
+            say(f"Loading {', '.join(map(str, datasets))}.", err=True)
+        plans = spec.plans(given["out"])
+        for folder, plan in plans:
+            _carry_out(plan, folder, machine, given)
+        if is_shown:
+            folder = plans[0][0].parent if kind.is_group else plans[0][0]
+            say(f"Next: elmlda report {shlex.quote(str(folder))}")
+
+    return command
+
+
+sweep = make_command(
+    specs.Sweep,
     """Count test errors of PI-ELM and LDA-ELM on the same weights (Table 1).
 
-    Each network's rows are in the run's folder as soon as it is tested. The same command again
+    Each network's rows are in the run's folder as soon as the network is tested. The same command
     continues the run; --repeats and --fanout may grow.
-    """
-    conduct(build(Sweep, given), given)
-
-
-@click.command(cls=Command)
-@options_of(Ensemble, f"n fanout hidden repeats draws ridge temperature {DATA}")
-@run_options()
-@rare_options(Ensemble)
-def ensemble(**given: Any) -> None:
+    """,
+)
+ensemble = make_command(
+    specs.Ensemble,
     """Count test errors of LDA-ELM networks combined by their mean posteriors (Fig. 2).
 
-    Member i of repeat r is network r·n + i of the run. What a sweep at the same fan-out has kept in
-    the run's folder is used; only the networks that are missing are trained.
-    """
-    conduct(build(Ensemble, given), given)
-
-
-@click.command(cls=Command)
-@options_of(Timing, f"fanout hidden pairs ridge {DATA}")
-@run_options()
-@rare_options(Timing)
-def timing(**given: Any) -> None:
+    Member i of repeat r is network r·n + i of the run. Networks of this size that a sweep has kept
+    in the run's folder are used; only missing networks are trained.
+    """,
+)
+timing = make_command(
+    specs.Timing,
     """Time PI-ELM and LDA-ELM as the paper writes them, and both in one pass (Table 2).
 
     One thread, processor time, pairs in the order PI, LDA, LDA, PI. Keep the machine idle meanwhile.
-    """
-    conduct(build(Timing, given), given)
+    """,
+)
 
 
-@click.command(cls=Command)
-@options_of(Compare, f"{DATA} fanout hidden ridge folds repeats")
-@run_options("Folder with a run for each data set; runs go on.")
-@rare_options(Compare)
-def compare(**given: Any) -> None:
+compare = make_command(
+    specs.Compare,
     """Compare PI-ELM with LDA-ELM on several data sets.
 
     Sets with a test part of their own keep it; others get repeated stratified cross-validation. Each
     set is a run in a folder of its own; elmlda report makes a page of all.
-    """
-    experiment = build(Compare, given)
-    build(Machine, given)  # wrong options are told before data are loaded
-    _say_loading(experiment.dataset, given)
-    for where, part in experiment.sweeps(given["out"]):
-        conduct(part, given | {"out": where}, is_part=True)
-    _say_next(given["out"] or FOLDER, given)
+    """,
+)
 
 
 @click.command(cls=Command)
@@ -92,17 +85,19 @@ def compare(**given: Any) -> None:
 @click.option("--n", default=12, show_default=True, type=click.IntRange(1), help="Rows to recompute.")
 @click.option("--fanout", type=click.IntRange(1), help="Only rows up to this fan-out, which are fast.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Chooses the rows.")
-def verify(folder: Path, n: int, fanout: int | None, seed: int) -> None:
+@click.option("--dataset", metavar="PATH", help="The run's own data, if they are not in this folder.")
+def verify(folder: Path, n: int, fanout: int | None, seed: int, dataset: str | None) -> None:
     """Recompute random rows of a RUN by the paper's equations, in float64.
 
-    Nothing that trained the run is used for it. Counts may differ by one or two where the run was
-    computed in float32 or on another processor; the exit code is 1 if one differs by more.
+    The code that trained the run is not used. Counts may differ by one or two if the run was computed
+    in float32 or on another processor; the exit code is 1 if a count differs by more.
     """
     import numpy as np
 
     from elmlda.verify import find_differences, verify_run
 
-    rows = verify_run(folder, n, np.random.default_rng(seed), fanout_up_to=fanout, progress=True)
+    rng = np.random.default_rng(seed)
+    rows = verify_run(folder, n, rng, fanout_up_to=fanout, data=dataset, progress=True)
     say(rows.drop(columns=["precision", "n_test"]).dropna(axis=1, how="all").to_string(index=False))
     off = find_differences(rows)
     worst = off.max(initial=0)
@@ -128,7 +123,7 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
     """Make tables, figures and pages beside the paper's from the rows in each RUN's folder.
 
     RUN is the folder of a run, or one with several runs in it, such as that of elmlda compare; without
-    one, results/mnist. Nothing is trained: a run that is not finished gives a report of what it has.
+    one, results/mnist. Nothing is trained: the report of an unfinished run shows what there is.
     """
     from elmlda.reports import report as make_report
 
@@ -143,47 +138,29 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
             click.launch((folder / "report.html").absolute().as_uri())
 
 
-def conduct(experiment: Experiment, given: dict[str, Any], *, is_part: bool = False) -> None:
-    """Run an experiment, or say what that would take."""
-    machine = vars(build(Machine, given))
-    if not is_part:
-        _say_loading([experiment.dataset], given)
-    plan = experiment.dry_run(given["out"], **machine)
+def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, given: dict[str, Any]) -> None:
+    """Run a plan and show its rows, or say what running it would take."""
+    from elmlda.experiments.runner import count, open_bar, preview, run_plan
+    from elmlda.reports.load import matches_paper
+    from elmlda.reports.summary import summarise
+
+    expected = preview(plan, folder, machine)
     if given["dry_run"]:
-        say(plan)
+        say(expected)
         return
-    quiet = given["quiet"]
-    if not quiet:
-        say(_describe_start(plan), err=True)
-    bar = open_bar(plan.n_networks, not quiet)
-    stop.describe = lambda: _describe_end(bar.n, plan.n_networks, plan.folder)
-    rows = experiment.run(given["out"], progress=bar, **machine)
-    if not quiet and len(rows):
-        say(f"{show_rows(experiment.name, plan.folder, rows)}\n")
-        say(f"Rows: {plan.folder / experiment.name}.csv")
-    if not is_part:
-        _say_next(plan.folder, given)
-
-
-def _say_loading(datasets: Any, given: dict[str, Any]) -> None:
-    if not given["quiet"] and not given["dry_run"]:
-        say(f"Loading {', '.join(map(str, datasets))}.", err=True)
-
-
-def _describe_start(plan: DryRun) -> str:
-    """One line: the folder, the networks to train, memory and time."""
-    if not plan.n_networks:
-        return f"{plan.folder}: {count(plan.n_recorded, 'row')} there, no network to train."
-    return f"{plan.folder}: {count(plan.n_networks, 'network')} to train, {plan.needs}."
-
-
-def _describe_end(done: int, total: int, folder: Path) -> str:
-    are = "is" if total == 1 else "are"
-    where = f"recorded in {folder}. The same command goes on from there."
-    return f"{done:,} of {count(total, 'network')} {are} {where}"
-
-
-def _say_next(folder: Path, given: dict[str, Any]) -> None:
-    """What to do with the rows."""
-    if not given["quiet"] and not given["dry_run"]:
-        say(f"Next: elmlda report {shlex.quote(str(folder))}")
+    total = expected.n_networks
+    what = f"{count(total, 'network')} to train, {expected.needs}"
+    if not total:
+        what = f"{count(expected.n_recorded, 'row')} there, no network to train"
+    if not given["quiet"]:
+        say(f"{folder}: {what}.", err=True)
+    bar = open_bar(total, not given["quiet"])
+    stop.describe = lambda: (
+        f"{bar.n:,} of {count(total, 'network')} {'is' if total == 1 else 'are'} recorded in {folder}. "
+        "The same command continues from there."
+    )
+    rows = run_plan(plan, folder, machine, bar)
+    if not given["quiet"] and len(rows):
+        is_papers = matches_paper(plan.identity.run, plan.identity.own)
+        say(f"{summarise(plan.table, rows, is_papers)}\n")
+        say(f"Rows: {folder / plan.table.name}.csv")

@@ -1,1 +1,1 @@
-"""The paper's experiments: options in, rows out."""
+"""The paper's experiments: options, a plan for some data, and functions that compute."""

@@ -1,91 +1,86 @@
-"""Table 2: PI-ELM and LDA-ELM as the paper writes them, and what both take in one pass.
+"""Table 2: the times of PI-ELM and LDA-ELM as the paper writes them, and of both in one pass.
 
-One thread, processor time, two pairs on each network in the order PI, LDA, LDA, PI, so that a drift of
-the machine's speed cancels out. What only the first of the four meets, such as fresh memory, does not.
+One thread, processor time. Each network has two pairs in the order PI, LDA, LDA, PI, so that a drift of
+the machine's speed cancels out.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from dataclasses import replace
+from functools import partial
 
-from elmlda.experiments.experiment import Experiment, Key, Result
-from elmlda.experiments.sweep import independent_key
-from elmlda.experiments.training import FANOUT_HELP
-from elmlda.options import NUMBERS, option, whole
+import numpy as np
 
-if TYPE_CHECKING:
-    from elmlda.core.hidden import HiddenLayer
-    from elmlda.datasets import Dataset
-    from elmlda.networks.cost import Problem
+from elmlda.core.hidden import HiddenLayer
+from elmlda.datasets.split import Dataset
+from elmlda.experiments.plan import Plan, Result, Stage, identify, load, plan_networks
+from elmlda.experiments.specs import Timing
+from elmlda.experiments.sweep import NetworkJob, make_independent_key
+from elmlda.networks.cost import HIDDEN_DTYPES
+from elmlda.networks.time_pair import time_pair
+from elmlda.networks.train import Recipe, resolve_priors
+from elmlda.runs.folder import Run
+from elmlda.runs.tables import TIMING, Key
+
+METHODS = ("pi", "lda", "both"), ("pi", "lda")
+"""Methods of a network's first and second pair."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Timing(Experiment):
-    """Training and test times of PI-ELM and LDA-ELM, both literally, and of both in one pass.
+def plan_timing(spec: Timing, loaded: Dataset | None = None) -> Plan:
+    """Return the networks to time, small sizes first."""
+    data = (loaded or load(spec)).split()
+    sizes, _, options, cost = plan_networks(spec, data)
+    keys: list[Key] = [
+        (size, pair, method)
+        for size in sizes
+        for pair in range(spec.pairs)
+        for method in METHODS[pair % 2]
+    ]
 
-    The options of `elmlda timing` are its arguments; `elmlda timing --help` explains each. `run`
-    returns a DataFrame with a row for each time that a method was timed.
+    def find_jobs(missing: Collection[Key], _: Run) -> list[NetworkJob]:
+        places = dict.fromkeys((size, pair // 2) for size, pair, _ in missing)
+        return [make_job(*place) for place in places]
+
+    def make_job(size: int, number: int) -> NetworkJob:
+        key = make_independent_key(number, size, data.n_inputs)
+        seed = np.random.SeedSequence(spec.seed, spawn_key=key)
+        return NetworkJob({"pair": 2 * number}, seed, options, {spec.ridge: (size,)})
+
+    # The hidden outputs of all training samples are held.
+    held_bytes = np.dtype(HIDDEN_DTYPES[cost.precision]).itemsize * cost.n_train * sizes[-1]
+    cost = replace(cost, sizes=sizes[-1:], input_bytes=cost.input_bytes + held_bytes)
+    compute = partial(time_network, n_pairs=spec.pairs)
+    stage = Stage(TIMING, keys, find_jobs, compute, cost)
+    return Plan(identify(spec, data), spec.words(), data, [stage], data, is_serial=True)
+
+
+def time_network(data: Dataset, job: NetworkJob, threads: int, n_pairs: int) -> Result:  # noqa: ARG001
+    """Time one or two pairs on a network, and both methods in one pass, all with one thread.
+
+    Parameters
+    ----------
+    n_pairs : number of pairs of this size, on all networks together
     """
+    assert data.test is not None
+    train, options, first_pair = data.train, job.options, job.place["pair"]
+    ((ridge, (size,)),) = job.sizes_by_ridge.items()
+    recipe = Recipe.for_dataset(data, job.seed, size, options)
+    priors = resolve_priors(options.priors, train.count_classes(data.n_classes))
 
-    name = "timing"
+    def draw_layer() -> HiddenLayer:
+        return recipe.draw_layer(train.inputs, train.labels, options.precision)
 
-    fanout: Any = option("1-10,12,15,20", NUMBERS, FANOUT_HELP)
-    pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each size.")
-
-    @property
-    def problem(self) -> Problem:
-        """The hidden outputs of all training samples are held."""
-        one = replace(super().problem, sizes=self.sizes[-1:])
-        return replace(one, input_bytes=one.input_bytes + one.itemsize * one.n_train * one.n_hidden)
-
-    def find_wanted(self) -> list[Key]:
-        """A network has two pairs, and both methods in one pass with the first."""
-        methods = ("pi", "lda", "both"), ("pi", "lda")
-        return [
-            (pair, size, method)
-            for size in self.sizes
-            for pair in range(self.pairs)
-            for method in methods[pair % 2]
-        ]
-
-    def key_of(self, row: Mapping[Any, Any]) -> Key:
-        return row["pair"], row["n_hidden"], row["method"]
-
-    def find_jobs(self, missing: Collection[Key], folder: Path) -> list[tuple[int, int]]:
-        """Networks by their number and size, small sizes first."""
-        return list(dict.fromkeys((pair // 2, size) for pair, size, _ in missing))
-
-    def compute(self, data: Dataset, job: tuple[int, int], threads: int) -> Result:
-        """Time two pairs on a network, and both methods in one pass."""
-        import numpy as np
-
-        from elmlda.networks.time_pair import time_pair
-        from elmlda.networks.train import Recipe, resolve_priors
-
-        assert data.test is not None
-        (number, size), (train, test) = job, (data.train, data.test)
-        key = independent_key(number, size, data.n_inputs)
-        seed = np.random.SeedSequence(self.seed, spawn_key=key)
-        recipe = Recipe.for_dataset(data, seed, size, self.settings)
-        priors = resolve_priors(self.priors, train.count_classes(data.n_classes))
-        n_pairs = min(2, self.pairs - 2 * number)
-
-        def draw_layer() -> HiddenLayer:
-            return recipe.draw_layer(train.inputs, train.labels, self.precision)
-
-        timed = time_pair(draw_layer, train, test, priors, self.ridge, n_pairs)
-        start = time.process_time()
-        both = self.train(data, key, {self.ridge: (size,)}, threads=1)
-        cpu_seconds = time.process_time() - start
-        timed = [each | {"precision": self.precision} for each in timed]
-        one_pass = {"cpu_seconds": cpu_seconds, "seconds": both.seconds, "precision": both.precision}
-        timed.append({"position": -1, "method": "both", **one_pass})
-        network = {"fanout": size / data.n_inputs, "n_hidden": size}
-        pairs = [2 * number + max(0, each["position"]) // 2 for each in timed]
-        return Result(
-            [{"pair": pair, **network, **each} for pair, each in zip(pairs, timed, strict=True)]
-        )
+    n_own = min(2, n_pairs - first_pair)
+    times = time_pair(draw_layer, train, data.test, priors, float(ridge), n_own)
+    start = time.process_time()
+    both = job.train(data, threads=1)
+    cpu_seconds = time.process_time() - start
+    one_pass = {"cpu_seconds": cpu_seconds, "seconds": both.seconds, "precision": both.precision}
+    rows = [{"precision": options.precision, **row} for row in times]
+    rows.append({"position": -1, "method": "both", **one_pass})
+    shared = {"fanout": size / data.n_inputs, "n_hidden": size}
+    return Result(
+        [{"pair": first_pair + max(0, row["position"]) // 2, **shared, **row} for row in rows]
+    )

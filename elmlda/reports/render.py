@@ -1,6 +1,6 @@
-"""Files: the one model of a page, its templates for Markdown and HTML, and figures as SVG or PNG.
+"""Render a page as Markdown and HTML, and its figures as SVG or PNG.
 
-Nothing here depends on the user's matplotlibrc, backend or locale: the same numbers, the same bytes.
+Figures don't depend on the user's matplotlibrc: the same numbers give the same bytes.
 """
 
 from __future__ import annotations
@@ -11,116 +11,123 @@ import re
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from elmlda import __version__
-from elmlda.errors import ElmldaError, printable
+from elmlda.errors import printable
+from elmlda.files import write_atomically
 from elmlda.reports.claims import VERDICTS
 from elmlda.reports.figures import DARK, WIDTH
 
-SPEC = re.compile(r"^(.+?) ([+#,.\w]+?)(?: (\w*interval|\w*half))?$")
+COLUMN = re.compile(r"^(\+?)(.+?) \| (.+?) (\S+?)(?: (\w*interval|\w*half))?$")
+"""A column in templates/words.toml."""
 DIGITS = "%.6g"
-"""Digits of numbers in CSV files: enough for any here, without rounding noise."""
-
-
+"""Format of numbers in CSV files: more digits are rounding noise."""
 METADATA: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
 @cache
 def read_words() -> dict[str, Any]:
-    """Captions, notes and columns, by name."""
+    """Read captions, notes and columns, by name."""
     return tomllib.loads((files("elmlda.reports") / "templates/words.toml").read_text("utf-8"))
 
 
 class Figure:
-    """A figure and its words; it is drawn when a file is asked for."""
+    """A figure, which is drawn when it is needed."""
 
-    def __init__(self, name: str, *plot: Any) -> None:
-        self.name, (self.alt, self.caption) = name, read_words()["figures"][name]
-        self._draw = partial(draw, *plot)
-        self._svg = b""
+    def __init__(self, name: str, plot: Callable[..., None], *data: Any) -> None:
+        self.name, self._plot, self._data = name, plot, data
 
-    def render(self, suffix: str) -> bytes:
-        """The file's content; an SVG is drawn once."""
-        if suffix != "svg":
-            return self._draw(suffix=suffix)
-        self._svg = self._svg or self._draw()
-        return self._svg
+    @cached_property
+    def svg(self) -> str:
+        """The SVG file."""
+        return _use_variables(self.draw("svg").decode())
 
     @property
     def inline(self) -> Markup:
-        """The SVG as a part of a page, which has its variables."""
-        svg = self.render("svg").decode()
-        svg = re.sub(r"<style>.*?</style>", "", svg, count=1, flags=re.DOTALL)
-        label = f'<svg role="img" aria-label="{escape(printable(self.alt))}" '
-        return Markup(svg.replace("<svg ", label, 1))  # matplotlib has escaped all texts
+        """SVG markup for inlining. Its colours refer to the page's CSS variables."""
+        # matplotlib has escaped all text.
+        return Markup(re.sub(r"<style>.*?</style>", "", self.svg, count=1, flags=re.DOTALL))
+
+    def draw(self, suffix: str) -> bytes:
+        """Draw the figure with matplotlib."""
+        with patch.dict(os.environ):
+            # A notebook's backend may be missing here; importing matplotlib would fail.
+            os.environ.pop("MPLBACKEND", None)
+            import matplotlib.style
+            from matplotlib.figure import Figure
+
+        sheet = Path(__file__).with_name("templates") / "elmlda.mplstyle"
+        with matplotlib.style.context(sheet, after_reset=True), warnings.catch_warnings():
+            # The page's font may have letters of a dataset's name that matplotlib's font lacks.
+            warnings.filterwarnings("ignore", "Glyph .* missing|Matplotlib currently does not support")
+            figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
+            self._plot(figure, *self._data)
+            content = io.BytesIO()
+            figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
+        return content.getvalue()
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and its content; tables are DataFrames from `show`, empty parts are left out."""
+    """A heading and the figures and tables below it; tables are made by `show`."""
 
     key: str
     title: str
     figures: Sequence[Figure] = ()
     tables: Sequence[pd.DataFrame] = ()
-    lines: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The report of a run, or of several.
+    """The report of one or several runs.
 
     Attributes
     ----------
-    tone : of the headline: good, bad or open
-    lines : what follows the headline
-    tables : name of a CSV file -> its content
-    rows : files that the numbers come from, below the page's folder
-    made : how the numbers were made: names and values; commands
+    tables : name of a CSV file -> its table
+    notes : Markdown of NOTES.md
+    rows : files with the rows, relative to the page's folder
+    settings : names and values
     """
 
     title: str
     headline: str
-    tone: str = "open"
-    lines: Sequence[str] = ()
     sections: Sequence[Section] = ()
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     notes: str = ""
     rows: Sequence[str] = ()
-    made: Sequence[tuple[str, str]] = ()
+    settings: Sequence[tuple[str, str]] = ()
     commands: Sequence[str] = ()
-
-    @property
-    def links(self) -> dict[str, list[str]]:
-        """Kind of file -> the files of that kind."""
-        tables = [f"{name}.csv" for name, table in self.tables.items() if len(table)]
-        return {"tables": tables, "rows": list(self.rows)}
 
     def write(self, folder: Path, suffix: str) -> Iterator[Path]:
         """Write the page (`md`, `html`), its tables (`csv`) or its figures (`svg`, `png`)."""
+        for name, content in self._render(suffix):
+            path = folder / f"{name}.{suffix}"
+            content = content if isinstance(content, bytes) else content.encode()
+            write_atomically(path, content, "The rows are unchanged.")
+            yield path
+
+    def _render(self, suffix: str) -> Iterator[tuple[str, str | bytes]]:
         if suffix == "csv":
             for name, table in self.tables.items():
                 if len(table):
-                    yield _write(folder / f"{name}.csv", table.to_csv(index=False, float_format=DIGITS))
+                    yield name, table.to_csv(index=False, float_format=DIGITS)
         elif suffix in ("md", "html"):
-            yield _write(folder / f"report.{suffix}", self.render(suffix))
+            yield "report", self._fill_template(suffix)
         else:
             for figure in (figure for section in self.sections for figure in section.figures):
-                yield _write(folder / f"{figure.name}.{suffix}", figure.render(suffix))
+                yield figure.name, figure.svg if suffix == "svg" else figure.draw(suffix)
 
-    def render(self, suffix: str) -> str:
-        """The page as text; in HTML everything is escaped."""
+    def _fill_template(self, suffix: str) -> str:
         is_html = suffix == "html"
         environment = Environment(
             loader=PackageLoader("elmlda.reports"), autoescape=is_html, undefined=StrictUndefined,
@@ -128,126 +135,72 @@ class Page:
             finalize=_printable if is_html else None,
         )  # fmt: skip
         environment.filters |= {"md": escape_markdown, "plain": printable}
-        css = Markup(theme_css(":root"))
-        template = environment.get_template(f"report.{suffix}.j2")
-        words = {"notes": read_words()["notes"], "version": __version__, "verdicts": VERDICTS}
-        return template.render(page=self, css=css, **words)
+        tables = [f"{name}.csv" for name, table in self.tables.items() if len(table)]
+        return environment.get_template(f"report.{suffix}.j2").render(
+            page=self, links={"tables": tables, "rows": self.rows}, words=read_words(),
+            css=Markup(theme_css(":root")), version=__version__, verdicts=VERDICTS,
+        )  # fmt: skip
 
 
-def _write(path: Path, content: str | bytes) -> Path:
-    """Write all of the file or nothing."""
-    new = path.with_name(f".{path.name}.new")
-    try:
-        new.write_bytes(content if isinstance(content, bytes) else content.encode())
-        new.replace(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        reason = error.strerror or str(error)
-        raise ElmldaError(f"{path}: can't be written ({reason}). The rows are unchanged.") from error
-    return path
+def show(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the table as text, with the columns and the caption that templates/words.toml has for it.
 
-
-def show(table: pd.DataFrame, caption: str, columns: str | list[str]) -> pd.DataFrame:
-    """The table as text; columns are a list as in templates/words.toml, or the name of one there."""
-    shown, titles, words, extra = [], [], [], []
-    for line in read_words()["columns"][columns] if isinstance(columns, str) else columns:
-        title, _, rest = line.partition(" | ")
-        name, form, half = SPEC.findall(rest)[0]
-        if name in table and table[name].notna().any() and not table[name].eq("").all():
-            shown.append([_format(row, name, form, half) for _, row in table.iterrows()])
-            titles.append(title.removeprefix("+"))
-            words.append(form == "s")
-            extra.append(title.startswith("+"))
-    frame = pd.DataFrame(list(zip(*shown, strict=True)), columns=titles)
-    frame.attrs |= {"caption": caption, "words": words, "extra": extra}
+    A column without any value is left out.
+    """
+    words = read_words()["tables"][name]
+    columns = [columns for line in words["columns"] for columns in COLUMN.findall(line)]
+    shown = [c for c in columns if c[2] in table and not table[c[2]].replace("", None).isna().all()]
+    cells = [[_format(row, *column) for _, _, *column in shown] for _, row in table.iterrows()]
+    frame = pd.DataFrame(cells, columns=[title for _, title, *_ in shown])
+    is_text, is_extra = [c[3] == "s" for c in shown], [c[0] == "+" for c in shown]
+    frame.attrs |= {"name": name, "caption": words["caption"], "words": is_text, "extra": is_extra}
     return frame
 
 
-def _format(row: pd.Series[Any], name: str, form: str, half: str) -> str:
-    value = row[name]
-    if pd.isna(value):
-        return ""
-    if form == "s":
-        return str(value)
+def _format(row: pd.Series[Any], column: str, form: str, half: str) -> str:
+    value = row[column]
+    if pd.isna(value) or form == "s":
+        return "" if pd.isna(value) else str(value)
     text = format_number(value, form)
-    if form == ".2g" and value < 1e-12:  # 0: of 10,000 simulated runs
-        text = "< 1e−12" if value > 0 else "< 0.0001"
+    if form == ".2g" and value < 1e-12:
+        text = "< 1e−12"
     if half and not pd.isna(row[half]):
         text += f" ± {format_number(row[half], form.removeprefix('+'))}"
     return text
 
 
+def format_number(value: float, form: str) -> str:
+    """Format with a minus sign instead of a hyphen; what rounds to zero has no minus sign."""
+    text = format(value, form)
+    if not text.strip("+-0."):
+        text = format(0.0, form)
+    return text.replace("-", "−")
+
+
 def escape_markdown(value: object) -> str:
-    """Text that Markdown takes as it is, also inside a table."""
+    """Escape what has a meaning in Markdown, also inside a table."""
     return re.sub(r"([\\`*_\[\]<>|#&])", r"\\\1", printable(value))
 
 
 def _printable(value: object) -> object:
-    """Control characters are escaped; what is markup already stays as it is."""
+    """Escape control characters, except in markup."""
     return printable(value) if type(value) is str else value
 
 
-# Figures
-
-
-def draw(plot: Callable[..., None], *args: Any, suffix: str = "svg", **options: Any) -> bytes:
-    """The file's content; `plot` draws on an empty figure and may change its size."""
-    with _plain_environment():
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        with matplotlib.rc_context(), warnings.catch_warnings():
-            matplotlib.rcdefaults()
-            sheet = Path(__file__).with_name("templates") / "elmlda.mplstyle"
-            matplotlib.rcParams.update(
-                matplotlib.rc_params_from_file(sheet, use_default_template=False)
-            )
-            # A name may have letters that the font lacks: the page's font may have them.
-            warnings.filterwarnings("ignore", "Glyph .* missing|Matplotlib currently does not support")
-            figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
-            FigureCanvasAgg(figure)
-            plot(figure, *args, **options)
-            content = io.BytesIO()
-            figure.savefig(content, format=suffix, dpi=200, metadata=METADATA[suffix])
-    return _theme(content.getvalue().decode()).encode() if suffix == "svg" else content.getvalue()
-
-
 def theme_css(selector: str) -> str:
-    """The variables that figures take their colours from."""
+    """Return the CSS variables for the figures' colours, on light and dark pages."""
     light = "".join(f"--{color[1:]}:{color};" for color in DARK)
     dark = "".join(f"--{color[1:]}:{other};" for color, other in DARK.items())
     media = "@media screen and (prefers-color-scheme:dark)"
     return f"{selector}{{{light}}}{media}{{{selector}{{{dark}}}}}"
 
 
-def _theme(svg: str) -> str:
-    """Variables for colours, and no more digits or names than are needed."""
-    svg = svg[svg.index("<svg") :]  # without the XML declaration, whose version is no number to round
+def _use_variables(svg: str) -> str:
+    """Replace colours by CSS variables, and drop digits and names that nobody needs."""
+    svg = svg[svg.index("<svg") :]  # the version in the XML declaration is not a number to round
     for color in DARK:
         svg = svg.replace(color, f"var(--{color[1:]})")
     in_quotes, number = re.compile(r'"[^"]*"'), re.compile(r"-?\d+\.\d+")
     svg = in_quotes.sub(lambda text: number.sub(lambda n: f"{float(n[0]):.5g}", text[0]), svg)
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
     return re.sub(r"(<svg [^>]*>)", rf"\1<style>{theme_css('svg')}</style>", svg, count=1)
-
-
-@contextmanager
-def _plain_environment() -> Iterator[None]:
-    """Without variables that make matplotlib fail: an unknown backend or locale, an invalid date."""
-    names = ("MPLBACKEND", "SOURCE_DATE_EPOCH", "LC_ALL")
-    kept = {name: os.environ.pop(name) for name in names if name in os.environ}
-    os.environ["LC_ALL"] = "C"
-    try:
-        yield
-    finally:
-        del os.environ["LC_ALL"]
-        os.environ.update(kept)
-
-
-def format_number(value: float, form: str) -> str:
-    """Format with a minus sign instead of a hyphen, and none for what rounds to zero."""
-    text = format(value, form)
-    if not text.strip("+-0."):
-        text = format(0.0, form)
-    return text.replace("-", "−")

@@ -1,1 +1,1 @@
-"""A run's folder: manifest, rows, kept files, one writer at a time."""
+"""A run's folder: its tables, its manifest, the arrays that it keeps, one writer at a time."""

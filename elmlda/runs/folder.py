@@ -1,12 +1,13 @@
-"""A run's folder, open for one writer: rows are on disk before the next result is waited for.
+"""A run's folder: one writer at a time; rows are on disk before the next result is waited for.
 
-A job's rows go in one write and are the mark that it is done: what it keeps is on disk before them. A
-torn last line (the process was killed, the power failed) is dropped when the run goes on.
+The rows of a job are written at once. They mark the job as done, so the arrays that the job keeps are
+on disk before them. A torn last line, left by a killed process or a power failure, is dropped when the
+run continues.
 
-manifest.json has the settings that all results of a run depend on, and how it was made:
-`run` has what every experiment of the folder shares, as far as it is not the default, `experiments`
-what each has of its own. So a setting that is added later, with a default that changes nothing, breaks
-no old run. `commands` and `machines` tell who computed the rows.
+`manifest.json` has the settings that the results depend on, and how the results were made. `run` has
+the settings that all experiments of the folder share, `experiments` those of each experiment; both
+without defaults, so that an option which is added later, with a default that changes nothing, breaks no
+old run. `commands` and `machines` say what computed the rows.
 """
 
 from __future__ import annotations
@@ -26,56 +27,41 @@ import filelock
 import pandas as pd
 
 from elmlda import __version__
-from elmlda.errors import ElmldaError, printable
+from elmlda.errors import ElmldaError, join_words, printable
 from elmlda.files import TEMPORARY, explain_refusal, sync_folder, write_atomically
-from elmlda.runs.kept import KEPT, list_kept
+from elmlda.runs.kept import ENSEMBLE, KEPT, list_kept
+from elmlda.runs.tables import Table, format_cell
 
 SCHEMA = 4
 MANIFEST = "manifest.json"
-TABLES = {
-    "sweep": "repeat fold n_hidden fanout rule ridge pi_errors pi_constant_errors lda_errors n_test "
-    "log_loss brier calibration_error temperature tempered_log_loss tempered_brier "
-    "tempered_calibration_error seconds precision machine",
-    "ensemble": "repeat size errors n_test log_loss brier calibration_error tempered_errors "
-    "tempered_log_loss tempered_brier tempered_calibration_error machine",
-    "draws": "size left_out draws errors",
-    "timing": "pair position fanout n_hidden method cpu_seconds seconds test_seconds "
-    "hidden_seconds precision machine",
-}
-"""Files of rows, without .csv -> their columns; other CSV files in a folder are the user's."""
-WORDS = {"rule", "method", "precision"}
-"""Columns whose values are no numbers."""
 RESTORE = "Restore it, or use another {out} for a new run."
 LOCK = ".lock"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run's folder, locked for writing."""
+    """A run's folder; `open_run` locks it for writing."""
 
     folder: Path
-    machine: int
-    """The number of this machine in the manifest."""
+    machine: int = 0
+    """Number of this machine in the manifest."""
 
-    def rows(self, table: str) -> pd.DataFrame:
-        """All rows of a table so far, as they were computed."""
-        return read_rows(self.folder / f"{table}.csv")
+    def append(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Append rows in one write; they are on disk when this returns. A failed write changes nothing.
 
-    def append(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows in one write; when this returns, they are on disk. If it fails, nothing changed.
-
-        Columns that a row lacks are empty; what the table has no column for is left out.
+        Columns that a row lacks stay empty. A column that the table does not have is refused.
         """
-        path = self.folder / f"{table}.csv"
+        path = self.folder / f"{table.name}.csv"
+        if unknown := {name for row in rows for name in row if name not in table.names}:
+            raise ValueError(f"{path}: no column {join_words(sorted(unknown))} in its table.")
         with explain_refusal(path), path.open("ab", 0) as file:
             size, out = file.tell(), io.StringIO()
-            columns = TABLES[table].split()
-            writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
+            writer = csv.DictWriter(out, table.names, extrasaction="ignore", lineterminator="\n")
             if size == 0:
                 writer.writeheader()
             for row in rows:
                 cells = {**row, "machine": self.machine}
-                writer.writerow({name: _as_cell(value) for name, value in cells.items()})
+                writer.writerow({name: format_cell(value) for name, value in cells.items()})
             content = out.getvalue().encode()
             try:
                 if file.write(content) < len(content):
@@ -87,68 +73,63 @@ class Run:
             if size == 0:
                 sync_folder(self.folder)
 
+    def clear(self, table: Table) -> None:
+        """Delete all rows of a table."""
+        (self.folder / f"{table.name}.csv").unlink(missing_ok=True)
+
 
 @contextmanager
 def open_run(
-    folder: Path, identity: Identity, command: str, machine: Mapping[str, Any]
+    folder: Path, identity: Identity, command: Mapping[str, Any], machine: Mapping[str, Any]
 ) -> Iterator[Run]:
-    """Lock the folder, which is made if it does not exist; another configuration is refused."""
+    """Lock a run's folder, which is made if it does not exist; refuse another configuration.
+
+    Parameters
+    ----------
+    command, machine : entries of the manifest's lists: what computes the rows
+    """
     with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with _lock(folder):
-        require_same_run(folder, identity)
-        for place in (folder, folder / KEPT):
-            for left_over in place.glob(f"{TEMPORARY}*"):
-                left_over.unlink()
-        for path in filter(Path.exists, (folder / f"{name}.csv" for name in TABLES)):
-            with explain_refusal(path), path.open("r+b") as file:
-                file.truncate(_whole_lines(file.read()))
-        yield Run(folder, write_manifest(folder, identity, command, machine))
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """One process at a time writes a folder."""
-    lock = filelock.FileLock(folder / LOCK)
     with explain_refusal(folder / LOCK):
         try:
-            lock.acquire(timeout=0)
+            lock = filelock.FileLock(folder / LOCK).acquire(timeout=0)
         except filelock.Timeout:
             fact = f"{folder} is being written by another elmlda."
             raise ElmldaError(fact, "Wait for it, or use another {out}.", out=None) from None
-    try:
-        yield
-    finally:
-        lock.release()
+    with lock:
+        require_same_run(folder, identity)
+        for place in (folder, folder / KEPT, folder / KEPT / ENSEMBLE):
+            for left_over in place.glob(f"{TEMPORARY}*"):
+                left_over.unlink()
+        path = folder / f"{identity.experiment}.csv"
+        if path.exists():
+            with explain_refusal(path), path.open("r+b") as file:
+                file.truncate(_count_whole_lines(file.read()))
+        yield Run(folder, write_manifest(folder, identity, command, machine))
 
 
-def read_rows(path: Path) -> pd.DataFrame:
-    """The whole rows of a table; none if there is no such file."""
-    columns = TABLES[path.stem].split()
+def read_rows(folder: Path, table: Table) -> pd.DataFrame:
+    """Read the whole rows of a table; none if the file does not exist."""
+    path = folder / f"{table.name}.csv"
     try:
         content = path.read_bytes() if path.exists() else b""
-        whole = content[: _whole_lines(content)] or ",".join(columns).encode()
+        whole = content[: _count_whole_lines(content)] or ",".join(table.names).encode()
         rows = pd.read_csv(io.BytesIO(whole), keep_default_na=False, na_values=[""])
-        if strange := sorted({*rows} ^ {*columns}):
+        if strange := sorted({*rows} ^ {*table.names}):
             raise ValueError(f"columns {', '.join(strange)} are missing or too many")
-        for name in set(columns) - WORDS:
-            rows[name] = pd.to_numeric(rows[name]) if len(rows) else rows[name].astype(float)
+        for column in table.columns:
+            if column.kind is not str:
+                cells = rows[column.name]
+                rows[column.name] = pd.to_numeric(cells) if len(rows) else cells.astype(float)
     except (OSError, ValueError) as error:
         fact = f"{path}: not a table that elmlda wrote ({str(error).strip()[:200]})."
         raise ElmldaError(fact, RESTORE, out=None) from error
     return rows
 
 
-def _whole_lines(content: bytes) -> int:
-    """Bytes up to the last line break; what follows is a torn line."""
+def _count_whole_lines(content: bytes) -> int:
+    """Return the number of bytes up to the last line break; a torn line may follow."""
     return content.rfind(b"\n") + 1
-
-
-def _as_cell(value: Any) -> Any:
-    """Fractions with six digits, NaN empty."""
-    if not isinstance(value, float):
-        return value
-    return "" if value != value else f"{value:.6g}"
 
 
 # manifest.json
@@ -156,19 +137,19 @@ def _as_cell(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Identity:
-    """What an experiment's rows depend on; a folder that was made with something else is refused."""
+    """Everything that an experiment's rows depend on; a folder has one configuration only."""
 
     experiment: str
     run: Mapping[str, Any]
-    """Data, seed and the network's settings, the same for all experiments of a folder."""
+    """Data, seed and options of the networks, which all experiments of a folder share."""
     own: Mapping[str, Any]
-    """The experiment's own settings that must stay when it goes on."""
+    """Options of this experiment that its rows depend on."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Defaults of the settings, for messages: a manifest does not name them."""
+    """Defaults of all these options, which a manifest does not name."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The folder's manifest, None if it has none."""
+    """Read the folder's manifest; None if there is none."""
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_bytes())
@@ -185,33 +166,38 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         fact = f"{path}: schema {schema!r:.40}, this elmlda reads and writes schema {SCHEMA}."
         advice = "Continue it with the version that made it, or use another {out} for a new run."
         raise ElmldaError(fact, advice, out=None)
+    if "design" in manifest["run"]:  # versions before 0.2.0 had it there
+        sweep = manifest["experiments"].setdefault("sweep", {})
+        sweep["design"] = manifest["run"].pop("design")
     return dict(manifest)
 
 
-def has_results(folder: Path) -> bool:
-    """Whether anything was computed: networks are kept before there are rows."""
-    return any((folder / f"{name}.csv").exists() for name in TABLES) or bool(list_kept(folder))
+def has_results(folder: Path, manifest: Mapping[str, Any]) -> bool:
+    """Tell whether the folder has rows or kept networks."""
+    has_rows = any((folder / f"{name}.csv").exists() for name in manifest["experiments"])
+    return has_rows or any(list_kept(folder, part) for part in ("", ENSEMBLE))
 
 
 def require_same_run(folder: Path, identity: Identity) -> None:
-    """Refuse to go on with a run of another configuration, and name the settings that differ."""
+    """Refuse to continue a run of another configuration, and name the options that differ."""
     manifest = read_manifest(folder)
-    table = folder / f"{identity.experiment}.csv"
-    if manifest is None and table.exists():
-        fact = f"{table} is there without {MANIFEST}, so nobody knows how it was made."
+    path = folder / f"{identity.experiment}.csv"
+    if manifest is None and path.exists():
+        fact = f"{path} is there without {MANIFEST}, so nobody knows how it was made."
         raise ElmldaError(fact, RESTORE, out=None)
-    if manifest is None or not has_results(folder):
-        return  # a run that failed at once may start again with other settings
-    run, own = json.loads(json.dumps((identity.run, identity.own)))  # as manifests have them
-    was, now = {**manifest["run"], **own}, {**run, **own}
-    if table.exists():  # an experiment that has no row yet may start again with other settings
-        was = {**manifest["run"], **manifest["experiments"].get(identity.experiment, own)}
-    differing = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+    if manifest is None or not has_results(folder, manifest):
+        return  # a run that failed at once may start again with other options
+    run, own, defaults = json.loads(json.dumps((identity.run, identity.own, identity.defaults)))
+    # An experiment without rows may start again with other options of its own.
+    recorded = manifest["experiments"].get(identity.experiment, own) if path.exists() else own
+    before, now = (
+        {**defaults, **shared} for shared in ({**manifest["run"], **recorded}, {**run, **own})
+    )
+    differing = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if "sha256" in differing:
         fact, advice = f"{folder} was made with other data.", "Use the same data to continue it"
     elif differing:
-        settings = ({**identity.defaults, **each} for each in (was, now))
-        old, new = (", ".join(_show(each, key) for key in differing) for each in settings)
+        old, new = (", ".join(_show(each, name) for name in differing) for each in (before, now))
         fact = f"{folder} was made with {old}; this command has {new}."
         advice = "Use the same settings to continue it"
     else:
@@ -219,24 +205,26 @@ def require_same_run(folder: Path, identity: Identity) -> None:
     raise ElmldaError(fact, f"{advice}, or another {{out}} for a new run.", out=None)
 
 
-def _show(settings: Mapping[str, Any], key: str) -> str:
-    if settings.get(key) is None:
-        return f"{key} not set"
-    text = json.dumps(settings[key], ensure_ascii=False).strip('"')
-    return f"{key} {printable(text, 60)}"
+def _show(options: Mapping[str, Any], name: str) -> str:
+    if options.get(name) is None:
+        return f"{name} not set"
+    text = json.dumps(options[name], ensure_ascii=False).strip('"')
+    return f"{name} {printable(text, 60)}"
 
 
-def write_manifest(folder: Path, identity: Identity, command: str, machine: Mapping[str, Any]) -> int:
-    """Add the experiment, the command and the machine to the manifest; the machine's number."""
+def write_manifest(
+    folder: Path, identity: Identity, command: Mapping[str, Any], machine: Mapping[str, Any]
+) -> int:
+    """Add an experiment, a command and a machine to the manifest; return the machine's number."""
     manifest = read_manifest(folder)
-    if manifest is None or not has_results(folder):
+    if manifest is None or not has_results(folder, manifest):
         manifest = {"schema": SCHEMA, "run": {}, "experiments": {}, "commands": [], "machines": []}
     manifest["run"] = identity.run
     manifest["experiments"][identity.experiment] = identity.own
     if machine not in manifest["machines"]:
         manifest["machines"].append(machine)
     number: int = manifest["machines"].index(machine)
-    entry = {"command": command, "version": __version__, "machine": number}
+    entry = {**command, "version": __version__, "machine": number}
     if entry not in manifest["commands"]:
         manifest["commands"].append(entry)
     text = json.dumps(manifest, indent=2, ensure_ascii=False)

@@ -1,8 +1,12 @@
-"""What a run keeps of its networks beside the rows: test posteriors and wrong answers.
+"""Arrays that a run keeps of its networks: log-posteriors of the test samples, and wrong answers.
 
-Each network has a file of its own until twenty of them are packed into one. Posteriors are float16,
-which compresses well. Two networks that are sure of different classes can tie then, on MNIST at fan-out
-20 on some 20 of 10,000 samples; with more networks there are hardly any ties.
+Each network has a file of its own until twenty networks are packed into one file. Networks of a sweep
+are in `kept`; networks that an ensemble trained are in `kept/ensemble`, as their size may differ.
+
+`log_posteriors` are LDA's at the largest size, in float32; `loo_temperature` is their temperature if
+leave-one-out chose it; `wrong` marks each method's wrong answers at every size; `sizes` are the hidden
+sizes; `labels` are the classes of the test samples in cross-validation. Versions up to 0.2.0 of August
+kept `posteriors` in float16 instead, which makes two confident networks tie.
 """
 
 from __future__ import annotations
@@ -19,23 +23,26 @@ from numpy.typing import NDArray
 from elmlda.files import NOT_ARRAYS, explain_refusal, write_atomically
 
 KEPT = "kept"
+ENSEMBLE = "ensemble"
+"""Subfolder of the networks that an ensemble trained."""
 GROUP = 20
-"""Networks in a packed file."""
+"""Number of networks in a packed file."""
 Arrays = Mapping[str, NDArray[Any]]
 
 
 def keep_test(folder: Path, labels: NDArray[np.int64], classes: Iterable[str]) -> None:
-    """Keep what the test samples are, once."""
+    """Keep the classes of the test samples, once."""
     path = folder / KEPT / "test.npz"
     if not path.exists():
         _write(path, {"labels": labels, "classes": np.array(list(classes), np.str_)})
 
 
-def keep_network(folder: Path, network: int, arrays: Arrays) -> None:
-    """Keep a network's arrays; a whole group of networks is packed into one file."""
-    _write(folder / KEPT / f"{network}.npz", arrays)
+def keep_network(folder: Path, network: int, arrays: Arrays, part: str = "") -> None:
+    """Keep a network's arrays; pack a complete group of networks into one file."""
+    place = folder / KEPT / part
+    _write(place / f"{network}.npz", arrays)
     first = network - network % GROUP
-    paths = [folder / KEPT / f"{number}.npz" for number in range(first, first + GROUP)]
+    paths = [place / f"{number}.npz" for number in range(first, first + GROUP)]
     if not all(path.exists() for path in paths):
         return
     group = {number: _read(path) for number, path in enumerate(paths, start=first)}
@@ -44,39 +51,54 @@ def keep_network(folder: Path, network: int, arrays: Arrays) -> None:
     packed = {
         f"{name}-{number}": values for number, each in group.items() for name, values in each.items()
     }
-    _write(folder / KEPT / f"{first}-{first + GROUP - 1}.npz", packed)
+    _write(place / f"{first}-{first + GROUP - 1}.npz", packed)
     for path in paths:
         path.unlink()
 
 
-def list_kept(folder: Path) -> list[int]:
-    """Numbers of the networks that are kept."""
-    found: set[int] = set()
-    for path in (folder / KEPT).glob("*.npz"):
+def list_kept(folder: Path, part: str = "") -> list[int]:
+    """Return the numbers of the kept networks."""
+    numbers: set[int] = set()
+    for path in (folder / KEPT / part).glob("*.npz"):
         if match := re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", path.stem):
-            found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return sorted(found)
+            numbers.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return sorted(numbers)
 
 
-def read_kept(folder: Path, name: str, networks: Iterable[int]) -> dict[int, NDArray[Any]]:
-    """One array of each of these networks, by number; networks that lack it are left out."""
-    found: dict[int, NDArray[Any]] = {}
-    wanted = list(networks)
-    for first in sorted({number - number % GROUP for number in wanted}):
-        packed = _read(folder / KEPT / f"{first}-{first + GROUP - 1}.npz", f"{name}-")
-        for number in (n for n in wanted if n - n % GROUP == first):
-            # A file of its own is newer than the group's.
-            single = _read(folder / KEPT / f"{number}.npz", name).get(name)
+def read_kept(
+    folder: Path, name: str, networks: Iterable[int], part: str = ""
+) -> dict[int, NDArray[Any]]:
+    """Read one array of each network, by number; networks without the array are left out."""
+    arrays: dict[int, NDArray[Any]] = {}
+    place, numbers = folder / KEPT / part, list(networks)
+    for first in sorted({number - number % GROUP for number in numbers}):
+        packed = _read(place / f"{first}-{first + GROUP - 1}.npz", f"{name}-")
+        for number in (n for n in numbers if n - n % GROUP == first):
+            # A network's own file is newer than the packed one.
+            single = _read(place / f"{number}.npz", name).get(name)
             values = packed.get(f"{name}-{number}") if single is None else single
             if values is not None:
-                found[number] = values
-    return found
+                arrays[number] = values
+    return arrays
+
+
+def read_at_size(
+    folder: Path, name: str, networks: Iterable[int] | None, n_hidden: int
+) -> dict[int, NDArray[Any]]:
+    """Read one array of the networks whose largest size is `n_hidden`; None: of all such networks."""
+    arrays: dict[int, NDArray[Any]] = {}
+    for part in ("", ENSEMBLE):
+        numbers = list_kept(folder, part) if networks is None else networks
+        sizes = read_kept(folder, "sizes", numbers, part)
+        right = [number for number, found in sizes.items() if found[-1] == n_hidden]
+        arrays |= read_kept(folder, name, right, part)
+    return dict(sorted(arrays.items()))
 
 
 def _read(path: Path, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """A file's arrays whose name starts so; none if there is no such file, or it is broken."""
+    """Read the arrays whose names have a prefix; none from a file that is missing or broken."""
     try:
-        # Of a file that is not whole numpy would leave the descriptor open.
+        # Given a path, numpy would leave the descriptor of a torn file open.
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files if name.startswith(prefix)}
     except (FileNotFoundError, *NOT_ARRAYS):
@@ -87,5 +109,5 @@ def _write(path: Path, arrays: Arrays) -> None:
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)  # type: ignore[arg-type,unused-ignore]
     with explain_refusal(path):
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True)  # not the run's folder, if that is gone
     write_atomically(path, content.getvalue())

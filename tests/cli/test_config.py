@@ -57,7 +57,7 @@ def test_several_texts_of_a_list(config, succeed, blobs, tmp_path):
 @pytest.mark.parametrize("command", ["sweep", "ensemble", "timing"])
 def test_our_own_are_known_by_name(succeed, name, command):
     shown = succeed(f"{command} --config {name} --dry-run")
-    assert f"results/{'quick' if name == 'quick' else 'mnist'}\n" in shown
+    assert f"results/{'quick' if name == 'quick' else 'reproduced'}\n" in shown
 
 
 def test_our_own_of_compare(succeed):

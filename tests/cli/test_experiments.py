@@ -1,16 +1,18 @@
 """sweep, ensemble, timing, compare, report and verify: what they print, write and refuse."""
 
 import json
+import os
+import resource
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import TWO_CORES, invoke_here, read_rows
-from made_runs import make_run, simulate_sweep
+from command_line import invoke_here, read_rows
+from made_runs import simulate_sweep
 
 from elmlda import Sweep
-from elmlda.cli.terminal import show_rows
-from elmlda.runs.folder import read_rows as load_rows
+from elmlda.reports.summary import summarise
+from elmlda.runs.tables import SWEEP as TABLE
 
 SWEEP = "sweep --dataset iris --hidden 4,8 --repeats 3"
 COMMANDS = {
@@ -52,23 +54,31 @@ def test_quiet(command):
 def test_the_rates_are_those_of_the_rows(succeed, tmp_path):
     shown = succeed(SWEEP)
     rows = pd.read_csv(tmp_path / "results/iris/sweep.csv")
-    for size, found in rows.groupby("n_hidden"):
+    for size, group in rows.groupby("n_hidden"):
         (line,) = [line.split() for line in shown.splitlines() if line.split()[1:2] == [str(size)]]
         assert line[0] == f"{size / 4:g}"
         assert line[2] == "3"
-        assert line[3] == f"{100 * found['pi_errors'].mean() / 50:.2f}"
-        assert line[6] == f"{100 * found['lda_errors'].mean() / 50:.2f}"
+        assert line[3] == f"{100 * group['pi_errors'].mean() / 50:.2f}"
+        assert line[6] == f"{100 * group['lda_errors'].mean() / 50:.2f}"
 
 
-def test_a_table_beside_the_papers_numbers(tmp_path):
-    run = make_run(tmp_path / "run", sweep=simulate_sweep(np.random.default_rng(0)))
-    rows = load_rows(run / "sweep.csv")
-    shown = show_rows("sweep", run, rows[rows["fanout"].isin([1, 11, 20])]).splitlines()
+def test_a_table_beside_the_papers_numbers():
+    rows = simulate_sweep(np.random.default_rng(0), fanouts=[1, 11, 20])
+    shown = summarise(TABLE, rows, beside_paper=True).splitlines()
     assert len(shown) == 5
     assert max(map(len, shown)) <= 80
     for line, printed in zip(shown[1:4], (["7.20", "6.84"], [], ["2.15", "2.08"]), strict=True):
         assert [line.split()[i] for i in (6, 10) if printed] == printed
         assert "± 0.0" in line
+
+
+def test_small_networks_do_not_stand_beside_the_papers_ensembles(succeed):
+    assert "paper" not in succeed("ensemble --hidden 20 --n 2 --repeats 1")
+
+
+def test_other_ridges_do_not_stand_beside_the_paper():
+    rows = [simulate_sweep(np.random.default_rng(0), n=3, fanouts=[1]).assign(ridge=r) for r in (0, 1)]
+    assert summarise(TABLE, pd.concat(rows), beside_paper=True).count("7.20") == 1
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -81,37 +91,11 @@ def test_the_same_command_trains_nothing_twice(succeed, tmp_path, name):
     assert (tmp_path / "results/iris" / name).read_bytes() == before
 
 
-def sorted_rows(folder):
-    """A sweep's rows without times: the file has them as networks were done."""
-    rows = read_rows(folder / "sweep.csv", ["seconds"])
-    return sorted(rows, key=lambda row: (int(row["repeat"]), int(row["n_hidden"])))
-
-
-def test_a_run_may_grow(succeed, tmp_path):
-    succeed("sweep --dataset iris --hidden 4 --repeats 2 --out part")
-    succeed("sweep --dataset iris --hidden 4,8 --repeats 3 --out part")
-    succeed(f"{SWEEP} --out whole")
-    assert sorted_rows(tmp_path / "part") == sorted_rows(tmp_path / "whole")
-    manifest = json.loads((tmp_path / "part/manifest.json").read_text())
-    assert len(manifest["commands"]) == 2
-    assert len(manifest["machines"]) == 1
-
-
-@TWO_CORES
-def test_processes_side_by_side_give_the_same_rows(process, succeed, tmp_path):
-    done = process(f"{SWEEP} --out two --jobs 2 --quiet")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    succeed(f"{SWEEP} --out one")
-    assert sorted_rows(tmp_path / "one") == sorted_rows(tmp_path / "two")
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ("--seed 1", ["seed 1"]),
         ("--bias", ["bias true"]),
-        ("--activation relu", ["activation relu"]),
-        ("--priors frequencies", ["priors frequencies"]),
         ("--folds 3", ["folds 3"]),
         ("--dataset wine --out results/iris", ["other data"]),
     ],
@@ -136,35 +120,14 @@ def test_a_call_from_python_records_the_command_that_continues_it(succeed, blobs
     assert "8 of 8 rows" in shown
 
 
-def test_an_ensemble_uses_what_a_sweep_has_kept(succeed, tmp_path):
-    succeed(SWEEP)
-    shown = succeed("ensemble --dataset iris --hidden 8 --n 3 --repeats 2 --dry-run")
-    assert "3 networks" in shown  # of six
-
-
 def test_compare(succeed, tmp_path):
-    shown = succeed(
-        "compare --dataset iris,wine --fanout 1 --folds 3 --repeats 2 --ridge 0,loo --out c"
-    )
-    assert "Next: elmlda report c" in shown
+    run = "compare --dataset iris,wine --fanout 1 --folds 3 --repeats 2 --ridge 0,loo --out c"
+    assert "Next: elmlda report c" in succeed(run)
     for name in ("iris", "wine"):
         rows = pd.read_csv(tmp_path / "c" / name / "sweep.csv")
-        assert len(rows) == 2 * 3 * 2
-        assert set(rows["rule"]) == {"fixed", "loo"}
-        assert rows.groupby(["repeat", "rule"])["n_test"].sum().nunique() == 1
-    assert not (tmp_path / "c/manifest.json").exists()
+        assert rows.groupby("rule")["fold"].count().to_dict() == {"fixed": 6, "loo": 6}
     succeed("report c")
     assert (tmp_path / "c/report.html").exists()
-
-
-@pytest.mark.parametrize(
-    "change", ["--validation 20", "--folds 3", "--design independent", "--ridge 1"]
-)
-def test_designs(succeed, tmp_path, change):
-    succeed(f"{SWEEP} {change}")
-    rows = pd.read_csv(tmp_path / "results/iris/sweep.csv")
-    assert len(rows) == 6 * (3 if "folds" in change else 1)
-    assert (rows["n_test"] == (20 if "validation" in change else 50)).all()
 
 
 def test_report_and_verify(succeed, tmp_path):
@@ -191,9 +154,9 @@ def test_a_report_without_a_run_is_that_of_mnist(succeed, refusal, tmp_path):
 def test_a_report_of_some_formats(succeed, tmp_path):
     succeed(SWEEP)
     succeed("report results/iris --format csv")
-    made = {path.suffix for path in (tmp_path / "results/iris").iterdir() if path.is_file()}
-    assert ".csv" in made
-    assert not made & {".svg", ".md", ".html", ".png"}
+    suffixes = {path.suffix for path in (tmp_path / "results/iris").iterdir() if path.is_file()}
+    assert ".csv" in suffixes
+    assert not suffixes & {".svg", ".md", ".html", ".png"}
 
 
 def test_verify_finds_a_wrong_count(succeed, tmp_path):
@@ -205,6 +168,65 @@ def test_verify_finds_a_wrong_count(succeed, tmp_path):
     result = invoke_here("verify", "results/iris")
     assert result.exit_code == 1
     assert "off by 5" in result.stdout
+
+
+def test_sizes_without_a_solution_are_told(succeed, tmp_path):
+    """Two inputs of 0 and 1: the hidden outputs have rank 4, whatever their number."""
+    lines = [f"{i % 2},{i // 2 % 2},{'ab'[i * i % 7 > 2]}" for i in range(60)]
+    for name in ("alpha", "beta"):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["x,y,kind", *lines, ""]))
+    run = "--label kind --hidden 2,10 --repeats 1 --folds 2 --out run"
+    assert succeed(f"compare --dataset alpha.csv,beta.csv {run}").count("no solution") == 2
+    rows = pd.read_csv(tmp_path / "run/beta/sweep.csv").set_index("n_hidden")["lda_errors"]
+    assert rows.loc[2].notna().all()
+    assert rows.loc[10].isna().any()
+    assert "2 of 4" not in succeed("report run/beta --format md")
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, "0o600"), (0o002, "0o664")])
+def test_files_are_as_the_umask_says(process, tmp_path, umask, mode):
+    for command in (f"{SWEEP} --out run", "report run"):
+        assert process(command, umask=umask).returncode == 0
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in (tmp_path / "run").rglob("*.*")}
+    assert modes.keys() >= {"manifest.json", "sweep.csv", "report.md", "0.npz"}
+    assert set(modes.values()) == {mode}
+
+
+@pytest.mark.parametrize("datasets", ["{0}/one.npz", "iris,{0}/one.npz,{0}/two.npz"])
+def test_no_absolute_path_is_in_a_manifest(succeed, tmp_path, datasets):
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        np.savez(tmp_path / f"{name}.npz", x=rng.normal(size=(40, 3)), y=np.arange(40) % 2)
+    run = "--hidden 4 --repeats 1 --folds 2 --out run"
+    succeed(f"compare --dataset {datasets.format(tmp_path)} {run}")
+    manifests = {path.parent.name: path.read_text() for path in tmp_path.rglob("manifest.json")}
+    assert "--dataset one.npz" in manifests["one"]
+    assert [name for name, text in manifests.items() if str(tmp_path) in text] == []
+
+
+def test_a_run_may_be_made_beside_the_data(succeed, blobs, tmp_path):
+    succeed("sweep --dataset blobs.csv --label kind --hidden 4 --repeats 2 --out .")
+    assert (tmp_path / "manifest.json").exists()
+
+
+def test_memory_is_needed_only_for_training(process):
+    """A network of 0.8 GB, and 0.7 GB for all, of which the libraries take a part."""
+    large, little = "--dataset iris --hidden 7600 --ridge 1 --repeats 1 --out run", 700 << 20
+
+    def run(command):
+        return process(
+            f"{command} {large}",
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (little, little)),
+        )
+
+    refused = run("sweep")
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1].startswith("Error: the memory is not enough")
+    assert run("sweep --dry-run").returncode == 0
+    assert process(f"sweep {large}").returncode == 0
+    for experiment in ("sweep", "ensemble --n 1"):
+        assert run(experiment).returncode == 0, "nothing is trained"
 
 
 @pytest.mark.parametrize("command", ["sweep", "compare"])
@@ -231,6 +253,7 @@ def test_data_are_loaded_after_the_options_were_checked(command):
         ("sweep --dataset iris --cluster nosuch.json", ["nosuch.json", "--cluster"]),
         ("sweep --dataset iris --jobs 1000", ["cores", "--jobs"]),
         ("sweep --dataset iris --label x", ["label"]),
+        ("timing --dataset iris --fanout 1 --jobs 2", ["--jobs"]),
         ("compare --dataset iris,nosuch --hidden 4 --repeats 1", ["nosuch"]),
         ("report nosuch", ["nosuch"]),
         ("verify nosuch", ["nosuch"]),
@@ -264,12 +287,11 @@ def test_what_cannot_work_is_one_line(refusal, tmp_path, command, words):
         ("sweep --cluster tcp://nowhere:1 --jobs 2", ["--cluster", "--jobs"]),
         ("ensemble --fanout 1-3", ["--fanout"]),
         ("timing --pairs 0", ["--pairs"]),
+        ("timing --ridge loo", ["--ridge", "'loo'"]),
         ("compare --folds 1", ["--folds"]),
         ("report run --format pdf", ["--format"]),
         ("report run --open --format csv", ["--open"]),
         ("verify run --n 0", ["--n"]),
-        ("train --n 0", ["--n"]),
-        ("train --output lad", ["--output"]),
     ],
 )
 def test_a_wrong_option_is_named(refusal, tmp_path, command, words):

@@ -1,4 +1,4 @@
-"""Help: all commands in three groups, every option explained."""
+"""Help: all commands in groups, every option explained."""
 
 import re
 
@@ -20,16 +20,13 @@ def walk(group, words=()):
 COMMANDS = dict(walk(cli))
 
 
-def test_all_commands_are_in_three_groups():
+def test_all_commands_are_in_groups():
     text = invoke_here("--help").stdout
     headings = [heading for heading in re.findall(r"^(\S.*):$", text, re.M) if heading != "Options"]
-    assert headings == list(GROUPS) == ["The paper", "Your data", "Service"]
-    listed = re.findall(r"^  ([a-z]+) ", text.partition("The paper:")[2], re.M)
+    assert headings == list(GROUPS)
+    listed = re.findall(r"^  ([a-z]+) ", text.partition(f"{headings[0]}:")[2], re.M)
     assert sorted(listed) == sorted(cli.commands)
-
-
-def test_the_list_has_whole_sentences():
-    text = " ".join(invoke_here("--help").stdout.split())
+    text = " ".join(text.split())
     for command in cli.commands.values():
         assert " ".join(command.help.partition("\n\n")[0].split()) in text
 
@@ -74,7 +71,7 @@ def test_the_installed_command(process):
     assert process("sweep -h").stdout == process("sweep --help").stdout != ""
 
 
-@pytest.mark.parametrize("command", ["", "nosuch", "sweep --nosuch 1", "sweep extra", "predict"])
+@pytest.mark.parametrize("command", ["", "nosuch", "sweep --nosuch 1", "sweep extra", "verify"])
 def test_wrong_usage(process, command):
     done = process(command)
     assert (done.returncode, done.stdout) == (2, "")

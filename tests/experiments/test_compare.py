@@ -28,7 +28,7 @@ def test_counts_are_those_of_the_version_before(tmp_path):
     pd.testing.assert_frame_equal(compare.run(tmp_path), rows)
     assert files_in(tmp_path) == before
     assert not (tmp_path / "manifest.json").exists()
-    assert [each.n_networks for each in compare.dry_run(tmp_path)] == [0, 0, 0]
+    assert [preview.n_networks for preview in compare.dry_run(tmp_path)] == [0, 0, 0]
 
 
 def test_a_set_with_a_test_part_keeps_it(tmp_path):

@@ -1,12 +1,19 @@
 """Ensembles: from what is kept where it can be, and numpy's mean of the posteriors."""
 
+import shutil
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
 import pytest
 from run_folders import assert_as_before, assert_same_counts, files_in
+from scipy.special import softmax
 
 from elmlda import Ensemble, Sweep, load_dataset
 from elmlda.errors import ElmldaError
-from elmlda.runs.kept import read_kept
+from elmlda.runs.folder import read_rows
+from elmlda.runs.kept import list_kept, read_at_size, read_kept
+from elmlda.runs.tables import DRAWS
 
 DIGITS = {"dataset": "digits", "seed": 2}
 
@@ -16,7 +23,7 @@ def swept(tmp_path_factory):
     """A folder with 24 networks of 30 units, twenty of them packed, and what was kept."""
     folder = tmp_path_factory.mktemp("swept")
     Sweep(**DIGITS, hidden=[15, 30], repeats=24).run(folder)
-    return folder, read_kept(folder, "posteriors", range(24))
+    return folder, read_kept(folder, "log_posteriors", range(24))
 
 
 def test_counts_are_those_of_the_version_before(tmp_path):
@@ -33,40 +40,45 @@ def test_networks_that_a_sweep_has_kept_are_not_trained(swept):
     assert files_in(folder / "kept") == before
     labels = load_dataset("digits").split().test.labels
     for repeat in range(2):
-        members = np.stack([kept[12 * repeat + i].astype(float) for i in range(12)])
+        members = np.exp([kept[12 * repeat + i].astype(float) for i in range(12)])
         own = rows[rows["repeat"] == repeat].set_index("size")
         assert own.index.tolist() == list(range(1, 13))
         for size in range(1, 13):
             mean = members[:size].mean(axis=0)
             assert own.at[size, "errors"] == (mean.argmax(axis=1) != labels).sum()
             loss = -np.log(mean[np.arange(len(labels)), labels]).mean()
-            assert own.at[size, "log_loss"] == pytest.approx(loss, rel=5e-3)  # float16's rounding
+            assert own.at[size, "log_loss"] == pytest.approx(loss, rel=1e-5)
 
 
-def test_log_loss_of_posteriors_that_float16_has_as_zero(tmp_path):
-    """A network that is sure and wrong: its log-loss is the sweep's, though its kept posterior is 0."""
+def test_one_network_has_the_sweeps_measures(tmp_path):
+    """Also a network that is sure and wrong: float32 keeps the logarithm of a posterior near 0."""
     options = {**DIGITS, "hidden": 900}
     swept = Sweep(**options, repeats=2).run(tmp_path)
-    labels = load_dataset("digits").split().test.labels
-    kept = read_kept(tmp_path, "posteriors", [0])[0]
-    assert kept[np.arange(len(labels)), labels].min() == 0
-    found = Ensemble(**options, n=1, repeats=2).run(tmp_path)["log_loss"]
-    assert found.to_numpy() == pytest.approx(swept["log_loss"].to_numpy(), rel=2e-3)
+    assert min(values.min() for values in read_kept(tmp_path, "log_posteriors", [0]).values()) < -30
+    combined = Ensemble(**options, n=1, repeats=2).run(tmp_path)
+    assert combined["errors"].tolist() == swept["lda_errors"].tolist()
+    for name in ("log_loss", "brier"):
+        assert combined[name].to_numpy() == pytest.approx(swept[name].to_numpy(), rel=1e-5)
 
 
-def test_log_loss_is_empty_where_networks_have_no_kept_logarithms(tmp_path, recwarn):
-    """As those of the registered run, which are older than these logarithms."""
+def test_posteriors_that_an_earlier_version_rounded_are_read_with_a_warning(tmp_path):
     options = {**DIGITS, "hidden": 30}
     Sweep(**options, repeats=2).run(tmp_path)
     for number in (0, 1):
         path = tmp_path / f"kept/{number}.npz"
         kept = dict(np.load(path))
-        del kept["truth"]
+        kept["posteriors"] = np.exp(kept.pop("log_posteriors")).astype(np.float16)
         np.savez(path, **kept)
-    found = Ensemble(**options, n=2, repeats=1).run(tmp_path)
-    assert found["log_loss"].isna().all()
-    assert found[["errors", "brier"]].notna().all(axis=None)
-    assert not recwarn.list
+    ensemble = Ensemble(**options, n=2, repeats=1)
+    assert ensemble.dry_run(tmp_path).n_networks == 0
+    with pytest.warns(UserWarning, match="2 kept networks .* float16"):
+        rounded = ensemble.run(tmp_path)
+    exact = ensemble.run(tmp_path / "exact")
+    assert (rounded["errors"] - exact["errors"]).abs().max() <= 1
+    assert rounded["brier"].to_numpy() == pytest.approx(exact["brier"].to_numpy(), rel=1e-2)
+    tempered = Ensemble(**options, n=2, repeats=1, temperature="loo")
+    with pytest.raises(ElmldaError, match="temperature"):
+        tempered.run(tmp_path)
 
 
 def test_tempered_posteriors_are_combined_beside_the_papers(tmp_path):
@@ -76,10 +88,12 @@ def test_tempered_posteriors_are_combined_beside_the_papers(tmp_path):
     ensemble = Ensemble(**options, n=4, repeats=1, temperature="loo")
     assert ensemble.dry_run(tmp_path / "run").n_networks == 0
     rows = ensemble.run(tmp_path / "run").set_index("size")
-    kept = read_kept(tmp_path / "run", "tempered", range(4))
+    logs, taus = (
+        read_kept(tmp_path / "run", n, range(4)) for n in ("log_posteriors", "loo_temperature")
+    )
     labels = load_dataset("digits").split().test.labels
     for size in range(1, 5):
-        mean = np.mean([kept[i].astype(float) for i in range(size)], axis=0)
+        mean = np.mean([softmax(taus[i] * logs[i].astype(float), axis=1) for i in range(size)], axis=0)
         assert rows.at[size, "tempered_errors"] == (mean.argmax(axis=1) != labels).sum()
         loss = -np.log(mean[np.arange(len(labels)), labels]).mean()
         assert rows.at[size, "tempered_log_loss"] == pytest.approx(loss, rel=1e-4)
@@ -91,15 +105,50 @@ def test_tempered_posteriors_are_combined_beside_the_papers(tmp_path):
     assert ensemble.dry_run(tmp_path / "without").n_networks == 4
 
 
+def test_a_sweeps_own_temperature_is_not_taken_for_the_ensembles(tmp_path):
+    options = {**DIGITS, "hidden": 40}
+    Sweep(**options, repeats=3, temperature=0.5).run(tmp_path / "run")
+    for temperature, n_networks in (("loo", 3), (0.25, 0)):
+        folder = tmp_path / f"run-{temperature}"
+        shutil.copytree(tmp_path / "run", folder)
+        ensemble = Ensemble(**options, n=3, repeats=1, temperature=temperature)
+        assert ensemble.dry_run(folder).n_networks == n_networks
+        rows = ensemble.run(folder)
+        expected = ensemble.run(tmp_path / f"alone-{temperature}")
+        pd.testing.assert_frame_equal(rows, expected, rtol=1e-5)
+
+
 def test_only_what_is_missing_is_trained(swept, tmp_path):
     _, kept = swept
     Sweep(**DIGITS, hidden=[15, 30], repeats=5).run(tmp_path / "few")
     ensemble = Ensemble(**DIGITS, hidden=30, n=4, repeats=2)
     assert ensemble.dry_run(tmp_path / "few").n_networks == 3
-    found = ensemble.run(tmp_path / "few")
-    assert_same_counts(found, ensemble.run(tmp_path / "fresh"))
-    for network, values in read_kept(tmp_path / "few", "posteriors", range(8)).items():
-        np.testing.assert_allclose(values, kept[network], atol=1e-3)
+    rows = ensemble.run(tmp_path / "few")
+    assert_same_counts(rows, ensemble.run(tmp_path / "fresh"))
+    for network, values in read_at_size(tmp_path / "few", "log_posteriors", range(8), 30).items():
+        np.testing.assert_allclose(np.exp(values), np.exp(kept[network]), atol=1e-5)
+
+
+def test_random_subsets_of_all_networks_are_drawn_anew_each_time(tmp_path):
+    Sweep(**DIGITS, hidden=30, repeats=6).run(tmp_path)
+    for n_draws in (10, 500):
+        Ensemble(**DIGITS, hidden=30, n=2, repeats=1, draws=n_draws).run(tmp_path)
+    draws = read_rows(tmp_path, DRAWS).set_index(["left_out", "size"])
+    assert not draws.index.has_duplicates
+    assert draws.loc[-1, "draws"].tolist() == [500, 500]
+    posteriors = np.exp(np.array([*read_kept(tmp_path, "log_posteriors", range(6)).values()], float))
+    labels = load_dataset("digits").split().test.labels
+    for size in (1, 2):
+        members = [posteriors[[*chosen]].mean(axis=0) for chosen in combinations(range(6), size)]
+        errors = np.mean([(mean.argmax(axis=1) != labels).sum() for mean in members])
+        assert draws.at[(-1, size), "errors"] == pytest.approx(errors, rel=0.03)
+
+
+def test_an_ensemble_is_refused_where_lda_has_no_solution(tmp_path):
+    ensemble = Ensemble(dataset="iris", hidden=20, input_scale=1e-7, n=2, repeats=1)
+    with pytest.raises(ElmldaError, match=r"no solution at 20 .* network 0"):
+        ensemble.run(tmp_path)
+    assert list_kept(tmp_path) == []
 
 
 def test_a_damaged_network_is_trained_again(tmp_path):
@@ -113,16 +162,24 @@ def test_a_damaged_network_is_trained_again(tmp_path):
     assert_same_counts(ensemble.run(tmp_path), ensemble.run(tmp_path / "fresh"))
 
 
-def test_networks_of_another_size_are_not_overwritten(tmp_path):
+def test_networks_of_another_size_are_trained_beside_those_that_are_kept(tmp_path):
     Sweep(**DIGITS, hidden=[15, 30], repeats=4).run(tmp_path)
     before = files_in(tmp_path)
-    for act in (Ensemble.dry_run, Ensemble.run):
-        with pytest.raises(ElmldaError, match="30 hidden units") as caught:
-            act(Ensemble(**DIGITS, hidden=15, n=2, repeats=1), tmp_path)
-        assert "out" in caught.value.settings
-    changed = {name for name, content in files_in(tmp_path).items() if before.get(name) != content}
-    assert changed <= {"manifest.json"}
-    assert len(Ensemble(**DIGITS, hidden=30, n=2, repeats=2).run(tmp_path)) == 4
+    small = Ensemble(**DIGITS, hidden=15, n=2, repeats=1)
+    assert small.dry_run(tmp_path).n_networks == 2
+    assert_same_counts(small.run(tmp_path), small.run(tmp_path / "alone"))
+    after = files_in(tmp_path)
+    assert {name for name in before if after[name] != before[name]} == {"manifest.json"}
+    with pytest.raises(ElmldaError, match="n_hidden 15"):
+        Ensemble(**DIGITS, hidden=30, n=2, repeats=1).run(tmp_path)
+    grown = Sweep(**DIGITS, hidden=[15, 30], repeats=5).run(tmp_path)
+    assert len(grown) == 10
+
+
+def test_an_ensemble_stands_beside_an_independent_sweep(tmp_path):
+    Sweep(**DIGITS, hidden=[15, 30], repeats=2, design="independent").run(tmp_path)
+    ensemble = Ensemble(**DIGITS, hidden=30, n=2, repeats=1)
+    assert_same_counts(ensemble.run(tmp_path), ensemble.run(tmp_path / "alone"))
 
 
 def test_more_ensembles(tmp_path):
@@ -130,8 +187,8 @@ def test_more_ensembles(tmp_path):
     many = Ensemble(**DIGITS, hidden=20, n=3, repeats=3)
     first = few.run(tmp_path / "grown")
     assert many.dry_run(tmp_path / "grown").n_networks == 6
-    found = many.run(tmp_path / "grown")
-    assert_same_counts(found, many.run(tmp_path / "alone"))
+    rows = many.run(tmp_path / "grown")
+    assert_same_counts(rows, many.run(tmp_path / "alone"))
     assert_same_counts(few.run(tmp_path / "grown"), first)
     with pytest.raises(ElmldaError, match="n 3"):
         Ensemble(**DIGITS, hidden=20, n=2, repeats=1).run(tmp_path / "grown")

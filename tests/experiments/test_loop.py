@@ -19,6 +19,7 @@ from elmlda.errors import ElmldaError
 from elmlda.networks import cost
 from elmlda.runs.folder import read_rows
 from elmlda.runs.kept import read_kept
+from elmlda.runs.tables import SWEEP, TABLES
 
 IRIS = {"dataset": "iris", "hidden": [4, 8, 12]}
 INDEPENDENT = {"repeats": 2, "design": "independent"}
@@ -60,17 +61,19 @@ def test_a_run_that_grows_trains_only_what_is_missing(tmp_path, few, more, n_net
     small, large = Sweep(**IRIS | few), Sweep(**IRIS | more)
     before = small.run(tmp_path / "grown")
     promised = large.dry_run(tmp_path / "grown")
-    found = large.run(tmp_path / "grown")
+    after = large.run(tmp_path / "grown")
     key = "repeat", "n_hidden", "fold"
-    old, new = (rows_by_network(rows.fillna(-1), *key) for rows in (before, found))
+    old, new = (rows_by_network(rows.fillna(-1), *key) for rows in (before, after))
     assert {place: new[place] for place in old.keys() & new} == {
         place: old[place] for place in old.keys() & new
     }
     assert promised.n_networks == n_networks
     assert promised.n_recorded == len(old.keys() & new)
-    assert len(found) == promised.n_wanted
+    assert len(after) == promised.n_wanted
+    lines = (tmp_path / "grown/sweep.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(old.keys() | new.keys()), "no row is appended again"
     alone = large.run(tmp_path / "alone")
-    assert_same_counts(found, alone)
+    assert_same_counts(after, alone)
     assert large.dry_run(tmp_path / "grown").n_networks == 0
 
 
@@ -108,19 +111,19 @@ def test_a_run_that_was_torn_goes_on_wherever_it_was_torn(tmp_path, experiment):
     expected = experiment.run(tmp_path)
     path = tmp_path / f"{experiment.name}.csv"
     whole = path.read_bytes()
-    kept = {name: read_kept(tmp_path, name, range(6)) for name in ("posteriors", "wrong", "sizes")}
+    kept = {name: read_kept(tmp_path, name, range(6)) for name in ("log_posteriors", "wrong", "sizes")}
     lines = np.cumsum([len(line) for line in whole.splitlines(keepends=True)])
     for cut in [0, 5, *(end + more for end in lines[:-1] for more in (0, 7)), lines[-1] - 1]:
         path.write_bytes(whole[:cut])
         promised = experiment.dry_run(tmp_path)
         assert promised.n_recorded == max(0, whole[:cut].count(b"\n") - 1)
         assert_same_counts(experiment.run(tmp_path), expected)
-        assert len(read_rows(path)) == len(expected)
+        assert len(read_rows(tmp_path, TABLES[experiment.name])) == len(expected)
         for name, arrays in kept.items():
-            found = read_kept(tmp_path, name, range(6))
-            assert found.keys() == arrays.keys()
+            again = read_kept(tmp_path, name, range(6))
+            assert again.keys() == arrays.keys()
             for network, values in arrays.items():
-                np.testing.assert_array_equal(found[network], values)
+                np.testing.assert_array_equal(again[network], values)
 
 
 DIES = """
@@ -141,8 +144,8 @@ Sweep(dataset="iris", hidden=[4, 8, 12], repeats=5).run(sys.argv[1])
 def test_killed_between_what_is_kept_and_its_rows(tmp_path):
     died = subprocess.run([sys.executable, "-c", DIES, tmp_path / "killed"], env=unmeasured())
     assert died.returncode == -signal.SIGKILL
-    assert read_rows(tmp_path / "killed" / "sweep.csv")["repeat"].unique().tolist() == [0, 1]
-    assert list(read_kept(tmp_path / "killed", "posteriors", range(5))) == [0, 1, 2]
+    assert read_rows(tmp_path / "killed", SWEEP)["repeat"].unique().tolist() == [0, 1]
+    assert list(read_kept(tmp_path / "killed", "log_posteriors", range(5))) == [0, 1, 2]
     sweep = Sweep(**IRIS, repeats=5)
     assert sweep.dry_run(tmp_path / "killed").n_networks == 3
     assert_same_counts(sweep.run(tmp_path / "killed"), sweep.run(tmp_path / "whole"))
@@ -204,7 +207,7 @@ def test_an_interrupted_run_leaves_no_one_behind_and_its_folder_free(tmp_path, j
     warn = "-W", "error", "-W", "ignore:unclosed file:ResourceWarning"
     words = [sys.executable, *warn, "-c", INTERRUPTED, str(tmp_path), str(jobs)]
     with started(words, stdin=subprocess.PIPE, env=unmeasured()) as process:
-        wait_until(lambda: len(read_rows(tmp_path / "sweep.csv")) > 10)
+        wait_until(lambda: len(read_rows(tmp_path, SWEEP)) > 10)
         os.kill(process.pid, signal.SIGINT)
         assert process.stdout.readline() == "idle\n"
         assert process.stdout.readline() == "4\n"

@@ -16,6 +16,7 @@ from elmlda.errors import ElmldaError
 from elmlda.experiments import pool
 from elmlda.machine import count_cores
 from elmlda.runs.folder import read_rows
+from elmlda.runs.tables import SWEEP as TABLE
 
 pytestmark = pytest.mark.skipif(count_cores() < 2, reason="needs two cores")
 SWEEP = Sweep(dataset="digits", hidden=[20, 60], repeats=6)
@@ -57,8 +58,8 @@ def script(tmp_path):
     ids=["sweep", "folds", "ensemble", "compare"],
 )
 def test_two_processes_give_the_rows_of_one(tmp_path, experiment):
-    found = experiment.run(tmp_path / "two", jobs=2)
-    assert_same_counts(found, experiment.run(tmp_path / "one"))
+    rows = experiment.run(tmp_path / "two", jobs=2)
+    assert_same_counts(rows, experiment.run(tmp_path / "one"))
     assert set(files_in(tmp_path / "two")) == set(files_in(tmp_path / "one"))
 
 
@@ -71,14 +72,14 @@ def test_a_script_without_a_main_guard(tmp_path, script):
 def test_a_killed_worker_is_said_once_and_the_run_goes_on_later(tmp_path, script):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": unmeasured()}
     with subprocess.Popen([*script, "5000"], **pipes, start_new_session=True) as process:
-        wait_until(lambda: len(read_rows(tmp_path / "run" / "sweep.csv")) > 4)
+        wait_until(lambda: len(read_rows(tmp_path / "run", TABLE)) > 4)
         os.kill(workers_in_session(process.pid)[0], signal.SIGKILL)
         output, errors = process.communicate(timeout=120)
     assert (process.returncode, output) == (1, "")
     (line,) = errors.splitlines()
     assert line.startswith("refused: ")
     assert "jobs" in line
-    rows = read_rows(tmp_path / "run" / "sweep.csv")
+    rows = read_rows(tmp_path / "run", TABLE)
     assert rows.groupby("repeat").size().eq(2).all()
     sweep = Sweep(**LONG, repeats=int(rows["repeat"].max()) + 2)
     assert_same_counts(sweep.run(tmp_path / "run", jobs=2), sweep.run(tmp_path / "alone"))
@@ -100,8 +101,8 @@ def test_a_cluster_gives_the_rows_of_one_process(tmp_path, cluster, alone):
     assert SWEEP.dry_run(tmp_path, cluster=address).n_networks == 6
     assert_same_counts(SWEEP.run(tmp_path, cluster=address), alone)
     ensemble = Ensemble(dataset="iris", hidden=8, n=3, repeats=2)
-    found = ensemble.run(tmp_path / "iris", cluster=address)
-    assert_same_counts(found, ensemble.run(tmp_path / "here"))
+    rows = ensemble.run(tmp_path / "iris", cluster=address)
+    assert_same_counts(rows, ensemble.run(tmp_path / "here"))
 
 
 @pytest.mark.faults
@@ -116,8 +117,8 @@ def test_a_killed_worker_of_a_cluster_costs_nothing_but_time(tmp_path, cluster):
             os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
 
     bar = Mock(update=kill_one)
-    found = sweep.run(tmp_path / "cluster", cluster=cluster.scheduler_address, progress=bar)
-    assert_same_counts(found, sweep.run(tmp_path / "here"))
+    rows = sweep.run(tmp_path / "cluster", cluster=cluster.scheduler_address, progress=bar)
+    assert_same_counts(rows, sweep.run(tmp_path / "here"))
 
 
 @pytest.mark.parametrize("where", ["tcp://127.0.0.1:9", "nonsense://x", "tcp://"])

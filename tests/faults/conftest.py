@@ -5,12 +5,13 @@ import subprocess
 import pytest
 from command_line import ELMLDA, invoke_here, read_rows
 
-from elmlda.runs.kept import list_kept, read_kept
+from elmlda.runs.kept import ENSEMBLE, list_kept, read_kept
 
 PLANS = {
     "sweep": "sweep --dataset iris --hidden 20,40,60 --repeats 120",
     "ensemble": "ensemble --dataset iris --hidden 40 --n 6 --repeats 20",
 }
+PARTS = "", ENSEMBLE
 FASTER = "--quiet", "--threads", "1"
 
 
@@ -45,22 +46,22 @@ class Faults:
 
     @staticmethod
     def n_steps(folder):
-        """How far a run has come: networks that are kept."""
-        return len(list_kept(folder))
+        """Return how many networks are kept."""
+        return sum(len(list_kept(folder, part)) for part in PARTS)
 
     @staticmethod
     def results(folder):
-        """All that a run has computed: its rows without times and machines, and what it has kept."""
+        """Return all that a run has computed: rows without times and machines, and kept arrays."""
         tables = {
             path.name: sorted(map(str, read_rows(path, without={"seconds", "machine"})))
             for path in folder.glob("*.csv")
         }
-        networks = list_kept(folder)
+        networks = {part: list_kept(folder, part) for part in PARTS}
         kept = {
-            name: {
-                number: values.tobytes() for number, values in read_kept(folder, name, networks).items()
-            }
-            for name in ("posteriors", "wrong", "sizes")
+            (part, name, number): values.tobytes()
+            for part, numbers in networks.items()
+            for name in ("log_posteriors", "wrong", "sizes")
+            for number, values in read_kept(folder, name, numbers, part).items()
         }
         assert not list(folder.rglob(".elmlda-*")), "temporary files are left"
         return tables, networks, kept
@@ -74,10 +75,10 @@ def faults():
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory):
     """What each plan gives."""
-    found = {}
+    results = {}
     for plan in PLANS:
         folder = tmp_path_factory.mktemp(plan) / "run"
         Faults.finish(build(plan, folder))
-        found[plan] = Faults.results(folder)
-        assert all(found[plan])
-    return found
+        results[plan] = Faults.results(folder)
+        assert all(results[plan])
+    return results

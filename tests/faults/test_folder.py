@@ -63,39 +63,6 @@ def test_output_that_cannot_be_written(faults, tmp_path):
     assert faults.n_steps(tmp_path / "run") == 120
 
 
-@pytest.mark.parametrize("n_bytes", [1, 60, 400])
-@pytest.mark.parametrize("plan", ["sweep", "ensemble"])
-def test_a_torn_last_line(faults, undisturbed, tmp_path, plan, n_bytes):
-    folder = tmp_path / "run"
-    words = faults.build(plan, folder)
-    words[words.index("--repeats") + 1] = "8"
-    faults.finish(words)
-    whole, table = faults.results(folder), folder / f"{plan}.csv"
-    table.write_bytes(table.read_bytes()[:-n_bytes])
-    faults.finish(words)
-    assert faults.results(folder) == whole
-    faults.finish(faults.build(plan, folder))
-    assert faults.results(folder) == undisturbed[plan]
-
-
-@pytest.mark.parametrize("content", [b"", b"rep", b"repeat,fold"])
-def test_a_torn_header(faults, undisturbed, tmp_path, content):
-    words = faults.build("sweep", tmp_path / "run")
-    faults.finish([*words, "--repeats", "2"])
-    (tmp_path / "run/sweep.csv").write_bytes(content)
-    faults.finish(words)
-    assert faults.results(tmp_path / "run") == undisturbed["sweep"]
-
-
-def test_a_broken_file_of_a_network_is_made_again(faults, undisturbed, tmp_path):
-    words = faults.build("ensemble", tmp_path / "run")
-    faults.finish([*words, "--repeats", "2"])
-    (tmp_path / "run/kept/7.npz").write_bytes(b"PK")
-    (tmp_path / "run/ensemble.csv").unlink()
-    faults.finish(words)
-    assert faults.results(tmp_path / "run") == undisturbed["ensemble"]
-
-
 def test_two_writers(faults, undisturbed, tmp_path):
     words = faults.build("sweep", tmp_path / "run")
     with started(words) as process:

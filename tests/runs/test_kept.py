@@ -5,7 +5,7 @@ import pytest
 from run_folders import files_in, room_for
 
 from elmlda.errors import ElmldaError
-from elmlda.runs.kept import keep_network, list_kept, read_kept
+from elmlda.runs.kept import ENSEMBLE, keep_network, list_kept, read_kept
 
 
 def arrays_of(network, more=0):
@@ -19,9 +19,9 @@ def arrays_of(network, more=0):
 
 def assert_kept(folder, networks):
     for name in ("posteriors", "wrong", "sizes"):
-        found = read_kept(folder, name, networks)
-        assert list(found) == list(networks)
-        for network, values in found.items():
+        kept = read_kept(folder, name, networks)
+        assert list(kept) == list(networks)
+        for network, values in kept.items():
             expected = arrays_of(network)[name]
             np.testing.assert_array_equal(values, expected)
             assert values.dtype == expected.dtype
@@ -65,10 +65,10 @@ def test_a_damaged_file_counts_as_absent_or_is_what_it_was(tmp_path):
         damaged = bytearray(whole)
         damaged[at] ^= 1 << at % 8
         path.write_bytes(damaged)
-        found = read_kept(tmp_path, "posteriors", [3])
-        n_absent += not found
-        if found:
-            np.testing.assert_array_equal(found[3], arrays_of(3)["posteriors"])
+        kept = read_kept(tmp_path, "posteriors", [3])
+        n_absent += not kept
+        if kept:
+            np.testing.assert_array_equal(kept[3], arrays_of(3)["posteriors"])
     assert n_absent > len(whole) / 5
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
@@ -83,6 +83,13 @@ def test_a_broken_file_is_not_packed(tmp_path):
     assert_kept(tmp_path, [n for n in range(20) if n != 5])
     keep_network(tmp_path, 5, arrays_of(5))
     assert_kept(tmp_path, range(20))
+
+
+@pytest.mark.parametrize("part", ["", ENSEMBLE])
+def test_a_run_folder_that_is_gone_is_not_made_again(tmp_path, part):
+    with pytest.raises(ElmldaError, match=str(tmp_path / "run")):
+        keep_network(tmp_path / "run", 0, arrays_of(0), part)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_full_disk_leaves_what_was_kept(tmp_path):

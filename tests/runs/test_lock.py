@@ -10,13 +10,15 @@ from run_folders import make_rows, opened
 
 from elmlda.errors import ElmldaError
 from elmlda.runs.folder import read_rows
+from elmlda.runs.tables import SWEEP
 
 HOLD = """
 import sys, time
 sys.path.insert(0, {support!r})
+from elmlda.runs.tables import SWEEP
 from run_folders import make_rows, opened
 with opened(sys.argv[1]) as run:
-    run.append("sweep", make_rows(0))
+    run.append(SWEEP, make_rows(0))
     print("open", flush=True)
     time.sleep(600)
 """
@@ -39,7 +41,7 @@ def test_a_second_writer_is_refused(tmp_path, writer):
         pass
     assert str(tmp_path) in str(caught.value)
     assert (tmp_path / "sweep.csv").read_bytes() == before
-    assert len(read_rows(tmp_path / "sweep.csv")) == 2, "reading needs no lock"
+    assert len(read_rows(tmp_path, SWEEP)) == 2, "reading needs no lock"
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -49,8 +51,8 @@ def test_a_killed_writers_folder_is_free(tmp_path, writer, how):
     (tmp_path / ".elmlda-half").write_text("of a file")
     (tmp_path / "notes.txt").write_text("mine")
     with opened(tmp_path) as run:
-        run.append("sweep", make_rows(1))
-        assert run.rows("sweep")["repeat"].tolist() == [0, 0, 1, 1]
+        run.append(SWEEP, make_rows(1))
+        assert read_rows(run.folder, SWEEP)["repeat"].tolist() == [0, 0, 1, 1]
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"sweep.csv", "manifest.json", ".lock", "notes.txt"}
 

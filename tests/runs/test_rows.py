@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 from run_folders import make_rows, opened, room_for
 
+import elmlda.runs
 from elmlda.errors import ElmldaError
 from elmlda.runs.folder import read_rows
+from elmlda.runs.tables import DRAWS, SWEEP, TABLES, TIMING
 
 IO = Path("/proc/thread-self/io")
 HAS_PROC = pytest.mark.skipif(not IO.exists(), reason="needs Linux's /proc")
@@ -23,18 +25,18 @@ def folder(tmp_path):
     (tmp_path / "mine.csv").write_bytes(MINE)
     with opened(tmp_path) as run:
         for repeat in range(3):
-            run.append("sweep", make_rows(repeat))
+            run.append(SWEEP, make_rows(repeat))
     return tmp_path
 
 
 def test_what_was_appended_is_read(folder):
-    found = read_rows(folder / "sweep.csv")
+    rows = read_rows(folder, SWEEP)
     expected = pd.DataFrame([row for repeat in range(3) for row in make_rows(repeat)])
-    assert list(found) == list(expected)
-    assert found["fold"].isna().all()
-    known = ["repeat", "n_hidden", "ridge", "rule"]
-    pd.testing.assert_frame_equal(found[known], expected[known], check_dtype=False, rtol=1e-5)
-    assert read_rows(folder / "timing.csv").empty
+    assert list(rows) == list(SWEEP.names)
+    assert rows["fold"].isna().all()
+    columns = ["repeat", "n_hidden", "ridge", "rule"]
+    pd.testing.assert_frame_equal(rows[columns], expected[columns], check_dtype=False, rtol=1e-5)
+    assert read_rows(folder, TIMING).empty
 
 
 @pytest.mark.parametrize(
@@ -52,8 +54,20 @@ def test_what_was_appended_is_read(folder):
 )
 def test_cells_are_short_and_exact_enough(tmp_path, value, text):
     with opened(tmp_path) as run:
-        run.append("draws", [{"errors": value, "size": 1, "no column": 2}])
+        run.append(DRAWS, [{"errors": value, "size": 1}])
     assert (tmp_path / "draws.csv").read_text() == f"size,left_out,draws,errors\n1,,,{text}\n"
+
+
+def test_a_column_that_the_table_does_not_have_is_refused(folder):
+    before = (folder / "sweep.csv").read_bytes()
+    with opened(folder) as run, pytest.raises(ValueError, match="lda_erorrs"):
+        run.append(SWEEP, [*make_rows(3), {"repeat": 4, "lda_erorrs": 5}])
+    assert (folder / "sweep.csv").read_bytes() == before
+
+
+def test_the_readme_has_every_table_as_it_is_declared():
+    text = (Path(elmlda.runs.__file__).parent / "README.md").read_text("utf-8")
+    assert [name for name, table in TABLES.items() if table.to_markdown() not in text] == []
 
 
 @HAS_PROC
@@ -63,7 +77,7 @@ def test_a_jobs_rows_are_one_write(folder):
 
     with opened(folder) as run:
         before = count_writes()
-        run.append("sweep", make_rows(9, n=500))
+        run.append(SWEEP, make_rows(9, n=500))
         assert count_writes() == before + 1
 
 
@@ -76,9 +90,9 @@ def test_rows_are_synced_before_append_returns(folder, monkeypatch):
 
     with opened(folder) as run:
         monkeypatch.setattr(os, "fsync", note)
-        for name in ("sweep", "timing"):
-            run.append(name, make_rows(9))
-            status = (folder / f"{name}.csv").stat()
+        for table in (SWEEP, TIMING):
+            run.append(table, [{"n_hidden": 9}])
+            status = (folder / f"{table.name}.csv").stat()
             assert (status.st_ino, status.st_size) in synced
     assert folder.stat().st_ino in dict(synced), "a new file's name is synced too"
 
@@ -89,11 +103,11 @@ def test_a_torn_line_is_dropped_wherever_it_was_torn(folder):
     for cut in range(len(whole) + 1):
         path.write_bytes(whole[:cut])
         lines = whole[:cut].count(b"\n")
-        assert len(read_rows(path)) == max(0, lines - 1)  # also of a run that nobody goes on with
+        assert len(read_rows(folder, SWEEP)) == max(0, lines - 1)  # reading mends nothing
         with opened(folder) as run:
             assert path.read_bytes() == b"".join(whole.splitlines(keepends=True)[:lines])
-            run.append("sweep", make_rows(7))
-            assert run.rows("sweep")["repeat"].tolist()[-2:] == [7, 7]
+            run.append(SWEEP, make_rows(7))
+            assert read_rows(run.folder, SWEEP)["repeat"].tolist()[-2:] == [7, 7]
     assert (folder / "mine.csv").read_bytes() == MINE
 
 
@@ -102,18 +116,18 @@ def test_a_full_disk_leaves_the_rows_as_they_were(folder):
     before = path.read_bytes()
     with opened(folder) as run:
         with room_for(10), pytest.raises(ElmldaError):
-            run.append("timing", more)
-        assert run.rows("timing").empty
-        run.append("sweep", more)
+            run.append(TIMING, [{"n_hidden": 9}])
+        assert read_rows(run.folder, TIMING).empty
+        run.append(SWEEP, more)
         after = path.read_bytes()
         path.write_bytes(before)
         for room in range(len(before), len(after)):
             with room_for(room), pytest.raises(ElmldaError) as caught:
-                run.append("sweep", more)
+                run.append(SWEEP, more)
             assert str(path) in str(caught.value)
             assert path.read_bytes() == before
         with room_for(len(after)):
-            run.append("sweep", more)
+            run.append(SWEEP, more)
     assert path.read_bytes() == after
 
 
@@ -131,7 +145,7 @@ def test_a_table_that_was_edited_is_one_line(folder, change, words):
     path.write_bytes(change(path.read_text()).encode("latin-1"))
     before = path.read_bytes()
     with pytest.raises(ElmldaError) as caught:
-        read_rows(path)
+        read_rows(folder, SWEEP)
     assert words in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
     assert path.read_bytes() == before

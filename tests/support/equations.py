@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from elmlda.core.statistics import Statistics
+from elmlda.core.sums import Sums
 
 
 def draw_samples(seed, n_samples, n_hidden, n_classes, spread=1.0):
@@ -14,9 +14,9 @@ def draw_samples(seed, n_samples, n_hidden, n_classes, spread=1.0):
 
 
 def accumulate(hidden, labels, n_classes, dtype=np.float64):
-    statistics = Statistics.zeros(hidden.shape[1], n_classes, dtype)
-    statistics.add(np.ascontiguousarray(hidden, dtype), labels)
-    return statistics
+    sums = Sums.zeros(hidden.shape[1], n_classes, dtype)
+    sums.add(np.ascontiguousarray(hidden, dtype), labels)
+    return sums
 
 
 def literal_lda(hidden, labels, priors, ridge=0.0):

@@ -8,8 +8,8 @@ import pandas as pd
 from elmlda import paper
 from elmlda.core.subsets import draw_subsets
 from elmlda.datasets.catalogue import MNIST_SHA256
-from elmlda.runs.folder import TABLES
 from elmlda.runs.kept import keep_network, keep_test
+from elmlda.runs.tables import TABLES
 
 N_TEST = 10_000
 MNIST = {
@@ -32,7 +32,7 @@ def make_run(folder, run=None, experiments=None, commands=("elmlda sweep",), **t
     }
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     for name, table in tables.items():
-        table.reindex(columns=TABLES[name].split()).to_csv(folder / f"{name}.csv", index=False)
+        table.reindex(columns=TABLES[name].names).to_csv(folder / f"{name}.csv", index=False)
     return folder
 
 

@@ -26,30 +26,41 @@ def started(words, **options):
                 os.kill(pid, signal.SIGKILL)
 
 
-def alive_in_session(session):
-    """Process ids of a session, without those that are dead and only not collected yet."""
-    found = []
+def stats_of_session(session):
+    """Return the process id and the fields of /proc/…/stat from the state on, of each process."""
+    stats = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            state, _parent, _group, of_session = stat.read_text().rpartition(")")[2].split()[:4]
+            fields = stat.read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if int(of_session) == session and state not in "ZX":
-            found.append(int(stat.parent.name))
-    return found
+        if int(fields[3]) == session:
+            stats.append((int(stat.parent.name), fields))
+    return stats
+
+
+def alive_in_session(session):
+    """Return the ids of a session's processes, without dead ones that are not collected yet."""
+    return [pid for pid, fields in stats_of_session(session) if fields[0] not in "ZX"]
+
+
+def processor_seconds(session):
+    """Return the processor time of a session's processes."""
+    ticks = sum(int(fields[11]) + int(fields[12]) for _, fields in stats_of_session(session))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def workers_in_session(session):
     """Those of its processes that do jobs."""
-    found = []
+    workers = []
     for pid in alive_in_session(session):
         try:
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
             continue
         if b"loky" in command and b"resource_tracker" not in command:
-            found.append(pid)
-    return found
+            workers.append(pid)
+    return workers
 
 
 def wait_until(condition, seconds=300):

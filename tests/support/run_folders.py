@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from elmlda.runs.folder import TABLES, Identity, open_run
+from elmlda.runs.folder import Identity, open_run
 
 DATA = Path(__file__).parents[1] / "data"
 TIMED = ["seconds", "machine"]
@@ -19,21 +19,19 @@ def identify(experiment="sweep", own=None, **run):
 
 
 def opened(folder, identity=None, command="elmlda sweep", machine=None):
-    return open_run(Path(folder), identity or identify(), command, machine or {"cpu": "this"})
+    entries = {"command": command}, machine or {"cpu": "this"}
+    return open_run(Path(folder), identity or identify(), *entries)
 
 
 def make_rows(repeat, n=2):
-    """What a job might give."""
-    empty = dict.fromkeys(TABLES["sweep"].split())
-    return [
-        empty | {"repeat": repeat, "n_hidden": 8 * i, "ridge": i / 3, "rule": "fixed"} for i in range(n)
-    ]
+    """Return rows as a sweep's job might give them."""
+    return [{"repeat": repeat, "n_hidden": 8 * i, "ridge": i / 3, "rule": "fixed"} for i in range(n)]
 
 
-def assert_same_counts(found, expected):
+def assert_same_counts(rows, expected):
     """The same rows, but for what depends on time and place."""
     plain = (
-        each.drop(columns=TIMED, errors="ignore").reset_index(drop=True) for each in (found, expected)
+        table.drop(columns=TIMED, errors="ignore").reset_index(drop=True) for table in (rows, expected)
     )
     pd.testing.assert_frame_equal(*plain, check_dtype=False)
 

@@ -1,0 +1,254 @@
+"""What can be asked for: an experiment's options, and nothing else.
+
+A spec holds no data and no files. `plan` loads the data and returns what is to be computed; `run` and
+`dry_run` make a plan and pass it to the runner. The module imports little, so that the command line
+shows its help at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from elmlda.datasets.names import check_source
+from elmlda.options import (
+    FLAG,
+    NAMES,
+    Choice,
+    Choices,
+    Declaration,
+    Names,
+    Numbers,
+    checks_names,
+    declarations,
+    number,
+    one_of,
+    option,
+    or_loo,
+    whole,
+    with_default,
+)
+from elmlda.settings import DataOptions, MachineOptions, NetworkOptions, OutputOptions, SizeOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from elmlda.datasets.split import Dataset
+    from elmlda.experiments.plan import Plan
+
+COMPARED = Path("results/compared")
+"""Default folder of a comparison."""
+
+
+class Spec(NetworkOptions, DataOptions, ABC):
+    """Options of a command that makes runs."""
+
+    name: ClassVar[str]
+    """Name of the command and of the results table."""
+    is_group: ClassVar[bool] = False
+    """Whether the command makes several runs."""
+
+    @abstractmethod
+    def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
+        """Return the folder and the plan of each run; refuse what cannot work."""
+
+    @checks_names
+    def run(
+        self,
+        folder: str | Path | None = None,
+        *,
+        jobs: int = 1,
+        threads: int | None = None,
+        cluster: str | None = None,
+        progress: Any = False,
+    ) -> pd.DataFrame:
+        """Compute the rows that the folder lacks, and return all rows that are asked for.
+
+        Parameters
+        ----------
+        folder : the run's folder; default: results/ and the data set's name
+        jobs : number of networks to train at a time, each in a process of its own
+        threads : BLAS threads of each network; default: the number of cores divided by `jobs`
+        cluster : address or file of a Dask scheduler whose workers train the networks
+        progress : whether to show a progress bar on stderr; or an object with tqdm's methods
+        """
+        from elmlda.experiments.runner import join_rows, run_plan
+
+        machine = MachineOptions(jobs=jobs, threads=threads, cluster=cluster)
+        rows = {f.name: run_plan(plan, f, machine, progress) for f, plan in self.plans(folder)}
+        return join_rows(rows) if self.is_group else next(iter(rows.values()))
+
+    def dry_run(self, folder: str | Path | None = None, **machine: Any) -> Any:
+        """Return what `run` would compute and the time and memory it would take; write nothing."""
+        from elmlda.experiments.runner import preview
+
+        options = MachineOptions(**machine)
+        previews = [preview(plan, where, options) for where, plan in self.plans(folder)]
+        return previews if self.is_group else previews[0]
+
+
+class Experiment(Spec):
+    """Options of an experiment, and the plan that follows from them and the data."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_source(self.dataset)
+
+    @abstractmethod
+    def plan(self, loaded: Dataset | None = None) -> Plan:
+        """Return what is to be computed; refuse what cannot work.
+
+        Parameters
+        ----------
+        loaded : the data set, if it has been loaded already
+        """
+
+    def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
+        """Return the folder and the plan of the run."""
+        plan = self.plan()
+        return [(Path(folder).expanduser() if folder else plan.folder, plan)]
+
+
+class Sweep(SizeOptions, Experiment):
+    """PI-ELM and LDA-ELM on the same random input weights: their test errors.
+
+    The options of `elmlda sweep` are its arguments; `elmlda sweep --help` explains each. `run(folder)`
+    returns a DataFrame with a row for each network, hidden size and ridge; `dry_run(folder)` says what
+    that would take.
+    """
+
+    name = "sweep"
+
+    repeats: int = option(200, whole(1, 10_000), "Networks with new random weights.", "extent")
+    ridge: Choices = with_default(
+        OutputOptions,
+        "ridge",
+        0.0,
+        constraint=or_loo(number(), several=True),
+        help="Added to the Gram matrix's diagonal; loo chooses it; several with commas.",
+    )
+    temperature: Choice = with_default(OutputOptions, "temperature", 1.0)
+    folds: int | None = option(
+        None, whole(2, 10_000), "Cross-validation folds, for data without a test part.", "experiment"
+    )
+    design: str = option(
+        "nested",
+        one_of("nested", "independent"),
+        "nested: fan-out f is the first part of one large network, which is fast. independent: new "
+        "weights for each fan-out, as in the paper.",
+        "experiment",
+        changes_draw=True,
+        stated_by_paper=None,
+        is_rare=True,
+        excludes="folds",
+    )
+    validation: int | None = option(
+        None,
+        whole(),
+        "Test on N held-out training samples.",
+        "experiment",
+        is_rare=True,
+        excludes="folds",
+    )
+    keep: bool = option(
+        True, FLAG, "Keep test posteriors and wrong answers, for ensembles.", "extent", is_rare=True
+    )
+
+    def plan(self, loaded: Dataset | None = None) -> Plan:
+        """Return the networks to train and test."""
+        from elmlda.experiments.sweep import plan_sweep
+
+        return plan_sweep(self, loaded)
+
+
+class Ensemble(SizeOptions, Experiment):
+    """Test errors of LDA-ELM networks that are combined by the mean of their posteriors.
+
+    The options of `elmlda ensemble` are its arguments; `elmlda ensemble --help` explains each. `run`
+    returns a DataFrame with a row for each repeat and number of networks.
+    """
+
+    name = "ensemble"
+
+    n: int = option(20, whole(1, 10_000), "Networks in the largest ensemble.", "experiment")
+    fanout: int = option(20, whole(), "Hidden units for each input.", "extent")
+    hidden: int | None = option(
+        None, whole(), "Hidden units instead of --fanout.", "extent", excludes="fanout"
+    )
+    repeats: int = option(10, whole(1, 10_000), "Ensembles of new networks.", "extent")
+    draws: int = option(
+        0, whole(0, 1_000_000), "Also combine this many random subsets of all networks.", "extent"
+    )
+    ridge: Choice = with_default(OutputOptions, "ridge", 0.0)
+    temperature: Choice = with_default(OutputOptions, "temperature", 1.0)
+
+    def plan(self, loaded: Dataset | None = None) -> Plan:
+        """Return the networks to train, and the ensembles to evaluate."""
+        from elmlda.experiments.ensemble import plan_ensemble
+
+        return plan_ensemble(self, loaded)
+
+
+class Timing(SizeOptions, Experiment):
+    """Training and test times of PI-ELM and LDA-ELM as the paper writes them, and of both in one pass.
+
+    The options of `elmlda timing` are its arguments; `elmlda timing --help` explains each. `run`
+    returns a DataFrame with a row for each time that a method was timed.
+    """
+
+    name = "timing"
+
+    fanout: Numbers = with_default(SizeOptions, "fanout", "1-10,12,15,20")
+    pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each size.", "extent")
+    ridge: float = with_default(OutputOptions, "ridge", 0.0, constraint=number())
+
+    def plan(self, loaded: Dataset | None = None) -> Plan:
+        """Return the networks to time."""
+        from elmlda.experiments.timing import plan_timing
+
+        return plan_timing(self, loaded)
+
+
+class Compare(SizeOptions, Spec):
+    """PI-ELM and LDA-ELM on several data sets: a sweep for each, in a folder of its own.
+
+    The options of `elmlda compare` are its arguments; `elmlda compare --help` explains each. `run`
+    returns a DataFrame with the rows of all sweeps and a column that names the data set.
+    """
+
+    name = "compare"
+    is_group = True
+
+    dataset: Names = option(  # type: ignore[assignment]
+        ("iris", "wine", "abalone", "satimage"), NAMES, "Data sets or your own files.", "data"
+    )
+    fanout: Numbers = with_default(SizeOptions, "fanout", "1-5,10,20")
+    ridge: Choices = with_default(Sweep, "ridge", (0.0, "loo"))
+    temperature: Choice = with_default(OutputOptions, "temperature", 1.0)
+    folds: int = option(10, whole(2, 10_000), "Folds, for sets without a test part.", "experiment")
+    repeats: int = option(10, whole(1, 10_000), "Cross-validations, or networks.", "extent")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for dataset in self.dataset if isinstance(self.dataset, tuple) else ():
+            check_source(dataset)
+
+    def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
+        """Return the folder and the plan of each data set; refuse what cannot work."""
+        from elmlda.experiments.sweep import plan_sweeps
+
+        return plan_sweeps(self, Path(folder or COMPARED).expanduser())
+
+
+EXPERIMENTS: tuple[type[Experiment], ...] = (Sweep, Ensemble, Timing)
+
+
+def list_options() -> dict[str, Declaration]:
+    """Return the declarations of all options that may be in a manifest, by name."""
+    return {
+        name: declared
+        for kind in reversed(EXPERIMENTS)  # a sweep has every network option
+        for name, declared in declarations(kind).items()
+        if declared.scope in ("network", "experiment")
+    }

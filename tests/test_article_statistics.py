@@ -1,0 +1,144 @@
+"""Joint agreement, the registered hypothesis and intervals over images, against the protocol and scipy."""
+
+import math
+
+import article_statistics
+import numpy as np
+import pandas as pd
+import pytest
+from article_statistics import (
+    image_errors,
+    joint_agreement,
+    judge_agreement,
+    judge_hypothesis,
+    tabulate_agreements,
+    tabulate_images,
+)
+from made_runs import MNIST, draw_posteriors, keep, make_run, simulate_sweep, sweep
+from scipy import stats as sp
+
+from elmlda.reports.claims import CONSTANT, EQ5, READINGS
+from elmlda.reports.load import percents, read_records
+
+RNG = np.random.default_rng
+
+
+def literal_agreement(rates, printed, blocks, n_runs, rng):
+    """Compute T and p as the protocol says, by simulating runs one after the other."""
+    n, k = rates.shape
+    same = blocks[:, None] == blocks
+
+    def measure(difference, s):
+        c = s / n + s * same / 200 + np.eye(k) * 0.01**2 / 12
+        return difference @ np.linalg.solve(c, difference)
+
+    s, truth = np.cov(rates.T), rates.mean(axis=0)
+    observed, count = measure(truth - printed, s), 0
+    for _ in range(n_runs):
+        ours = rng.multivariate_normal(truth, s, n)
+        theirs = rng.multivariate_normal(truth, s * same / 200).round(2)
+        count += measure(ours.mean(axis=0) - theirs, np.cov(ours.T)) >= observed
+    return observed, count / n_runs
+
+
+def test_joint_agreement_is_the_protocols():
+    rng, blocks = RNG(9), np.repeat(np.arange(3), 2)
+    rates = rng.normal(5, 0.2, (40, 1)) + rng.normal(0, 0.1, (40, 6))
+    printed = (rates.mean(axis=0) + rng.normal(0, 0.03, 6)).round(2)
+    expected_t, expected_p = literal_agreement(rates, printed, blocks, 2_000, rng)
+    t, p = joint_agreement(rates, printed, blocks, 200, 0.01)
+    assert t == pytest.approx(expected_t)
+    assert p == pytest.approx(expected_p, abs=0.03)
+
+
+def test_joint_agreement_rejects_the_truth_as_often_as_it_says(monkeypatch):
+    monkeypatch.setattr(article_statistics, "N_SIMULATED", 1_000)
+    rng, blocks, p = RNG(10), np.repeat(np.arange(4), 2), []
+    root = rng.normal(0, 0.1, (8, 8)) + 0.1
+    same = blocks[:, None] == blocks
+    for _ in range(120):
+        rates = 3 + rng.standard_normal((30, 8)) @ root.T
+        theirs = rng.multivariate_normal(np.full(8, 3.0), root @ root.T * same / 200).round(2)
+        p.append(joint_agreement(rates, theirs, blocks, 200, 0.01)[1])
+    assert sp.kstest(p, "uniform").pvalue > 0.01
+
+
+def test_joint_agreement_needs_more_networks_than_rates():
+    assert np.isnan(joint_agreement(np.ones((7, 6)), np.ones(6), np.arange(6), 200, 0.01)).all()
+
+
+@pytest.mark.parametrize(
+    ("gap_z", "verdict"),
+    [
+        ((3.0, 0.5), "supported"),
+        ((3.0, 2.0), "undecided"),  # large enough a ratio, but |z| with a constant is not below 1.96
+        ((2.0, 0.5), "undecided"),  # log LR = 1.9, below log 10
+        ((-3.0, 0.5), "supported"),
+        ((0.5, -3.0), "rejected"),
+        ((0.5, 2.0), "undecided"),
+    ],
+)
+def test_the_registered_hypothesis(gap_z, verdict):
+    log_ratio = (gap_z[0] ** 2 - gap_z[1] ** 2) / 2
+    judged = judge_hypothesis(pd.DataFrame({"gap_z": gap_z}))
+    assert judged == (pytest.approx(log_ratio), verdict)
+
+
+def test_agreement_tells_the_readings_apart(tmp_path):
+    shifts = {"pi_shift": 0.02, "constant_shift": 0.0}
+    run = read_records(make_run(tmp_path / "run", sweep=simulate_sweep(RNG(4), **shifts)))
+    table = judge_agreement(percents(run.primary)).set_index("reading")
+    assert table["rates"].tolist() == [26, 26]
+    assert table.loc[EQ5, "p"] < 0.05 < table.loc[CONSTANT, "p"]
+    assert abs(table.loc[EQ5, "gap_z"]) > abs(table.loc[CONSTANT, "gap_z"])
+
+
+def test_joint_agreement_of_two_runs_is_at_the_fanouts_of_both(tmp_path):
+    rng = np.random.default_rng(9)
+    softsign = {**MNIST, "activation": "softsign"}
+    runs = {
+        "tanh": read_records(make_run(tmp_path / "a", sweep=simulate_sweep(rng, n=60))),
+        "softsign": read_records(
+            make_run(tmp_path / "b", run=softsign, sweep=simulate_sweep(rng, 60, 1, 0, 0, range(1, 6)))
+        ),
+        "uneven": read_records(
+            make_run(
+                tmp_path / "c",
+                run={**MNIST, "weight_range": 1.0},
+                sweep=sweep({1: [(720, 715, 684)] * 3}),
+            )
+        ),
+    }
+    table = tabulate_agreements(runs, "tanh").set_index(["run", "reading"])
+    assert set(table.index) == {(run, r) for run in ("tanh", "softsign") for r in READINGS}
+    assert set(table["rates"]) == {10}
+    assert table.loc[("softsign", EQ5), "p"] == 0  # a whole point off
+    assert table.loc[[("tanh", EQ5), ("tanh", CONSTANT), ("softsign", CONSTANT)], "p"].min() > 0.01
+
+
+def test_images_and_networks_are_the_two_way_analysis_of_variance():
+    differences = RNG(7).integers(-1, 2, (6, 40)).astype(np.int8)
+    frame = pd.DataFrame(differences).stack().rename("d").reset_index()
+    rows, columns = frame.groupby("level_0")["d"].mean(), frame.groupby("level_1")["d"].mean()
+    total = ((frame["d"] - frame["d"].mean()) ** 2).sum()
+    between = 40 * ((rows - rows.mean()) ** 2).sum() + 6 * ((columns - columns.mean()) ** 2).sum()
+    interaction = (total - between) / (5 * 39)
+    both = rows.var() / 6 + columns.var() / 40 - interaction / 240
+    assert image_errors(differences) == pytest.approx((math.sqrt(columns.var() / 40), math.sqrt(both)))
+
+
+def test_intervals_over_images_come_from_the_kept_answers(tmp_path):
+    rng, n_test = np.random.default_rng(0), 200
+    wrong = rng.uniform(size=(5, 3, 2, n_test)) < 0.2
+    counts = {f: [tuple(wrong[k, :, f - 1].sum(axis=-1)) for k in range(5)] for f in (1, 2)}
+    folder = make_run(tmp_path / "run", sweep=sweep(counts, n_test=n_test))
+    posteriors, labels = draw_posteriors(rng, 5, n_test)
+    keep(folder, posteriors, labels, sizes=(784, 1568), wrong=wrong)
+    table = tabulate_images(read_records(folder))
+    for place, row in table.iterrows():
+        by_image = 100 * (wrong[:, 0, place].astype(int) - wrong[:, 2, place]).mean(axis=0)
+        interval = sp.ttest_1samp(by_image, 0).confidence_interval()
+        half = (interval.high - interval.low) / 2
+        assert row["difference_images_interval"] == pytest.approx(half)
+        error = row["difference_both_interval"] / sp.t.ppf(0.975, 4)
+        assert row["p_both"] == pytest.approx(2 * sp.t.sf(abs(by_image.mean()) / error, 4))
