@@ -1,4 +1,4 @@
-"""The rule, the claims, and how often the rule errs on simulated runs where the truth is known."""
+"""The rule for verdicts, the claims, and the rule's errors on simulated runs with known truth."""
 
 import math
 
@@ -10,7 +10,7 @@ from made_runs import make_run, simulate_draws, simulate_sweep, simulate_timing,
 from elmlda import paper
 from elmlda.reports import claims
 from elmlda.reports.claims import Check, Claim
-from elmlda.reports.load import percents, read_run
+from elmlda.reports.load import read_records
 from elmlda.reports.stats import Estimate
 
 RNG = np.random.default_rng
@@ -45,8 +45,8 @@ def test_chance_on_the_papers_side_can_explain_a_number_outside():
 
 @pytest.mark.parametrize(("n", "verdict"), [(0, "not run"), (1, "inconclusive"), (2, "inconclusive")])
 def test_too_few_repeats_decide_nothing(n, verdict):
-    found = Estimate(5.0, math.nan, n) if n else Estimate()
-    assert Check("", found, 1.0, 2.0, 1.5).judge() == verdict
+    ours = Estimate(5.0, math.nan, n) if n else Estimate()
+    assert Check("", ours, 1.0, 2.0, 1.5).judge() == verdict
 
 
 def decide(*checks):
@@ -74,14 +74,14 @@ def test_the_number_closest_to_failing_is_shown():
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    """A run of the paper's size in which everything was run and the paper is right."""
+    """Simulate a run of the paper's size in which the paper is right."""
     rng = RNG(0)
     tables = {
         "sweep": simulate_sweep(rng),
         "draws": simulate_draws(rng),
         "timing": simulate_timing(rng),
     }
-    return read_run(make_run(tmp_path_factory.mktemp("full") / "run", **tables))
+    return read_records(make_run(tmp_path_factory.mktemp("full") / "run", **tables))
 
 
 def test_the_protocols_claims_are_all_there(full):
@@ -109,13 +109,13 @@ def test_regions_are_the_protocols(full):
 
 
 def judge_many(n_runs, tmp_path, **shifts):
-    """Verdicts (runs × claims) of simulated runs."""
-    found = []
+    """Return the verdicts of simulated runs, runs × claims."""
+    verdicts = []
     for i in range(n_runs):
         folder = make_run(tmp_path / str(i), sweep=simulate_sweep(RNG(i), **shifts))
-        table = claims.judge_claims(read_run(folder)).set_index("key")
-        found.append(table["verdict"])
-    return pd.DataFrame(found)
+        table = claims.judge_claims(read_records(folder)).set_index("key")
+        verdicts.append(table["verdict"])
+    return pd.DataFrame(verdicts)
 
 
 def test_the_rule_reproduces_a_paper_that_is_right(tmp_path):
@@ -132,11 +132,8 @@ def test_the_rule_finds_a_method_that_is_four_per_cent_off(tmp_path):
     assert (verdicts["lda-better"] == "reproduced").all()
     assert (verdicts["average-improvement"] == "not reproduced").all()
     assert (verdicts.filter(regex=r"^table1-lda-\d+$") == "reproduced").mean(axis=None) > 0.97
-
-
-def test_the_rule_finds_that_lda_is_not_better(tmp_path):
-    verdicts = judge_many(2, tmp_path, lda_shift=0.6)
-    assert (verdicts["lda-better"] == "not reproduced").all()
+    reversed_ = judge_many(2, tmp_path / "reversed", lda_shift=0.6)
+    assert (reversed_["lda-better"] == "not reproduced").all()
 
 
 def test_ensembles_and_times_are_judged(full, tmp_path):
@@ -146,14 +143,9 @@ def test_ensembles_and_times_are_judged(full, tmp_path):
     assert table.loc["time", ["ours", "repeats"]].tolist() == pytest.approx([5, 5], abs=1)
     rng = RNG(1)
     tables = {"draws": simulate_draws(rng, shift=12.0), "timing": simulate_timing(rng, extra=0.2)}
-    other = read_run(make_run(tmp_path / "run", sweep=simulate_sweep(rng, n=3), **tables))
+    other = read_records(make_run(tmp_path / "run", sweep=simulate_sweep(rng, n=3), **tables))
     table = claims.judge_claims(other).set_index("key")
     assert table.loc["time", "verdict"] == "not reproduced"
-    fanouts = paper.FANOUTS[:-1]
-    slow = simulate_timing(rng, extra=0.2, fanouts=[20])
-    mixed = pd.concat([simulate_timing(rng, fanouts=fanouts), slow])
-    assert claims.judge_times(mixed) == dict.fromkeys(fanouts, "reproduced") | {20: "not reproduced"}
-    assert claims.judge_times(slow) == {20: "not reproduced"}
     assert table.loc["ensemble-20", "ours"] == pytest.approx(1.81, abs=0.03)
     assert table.loc["ensemble-20", "verdict"] != "reproduced"
 
@@ -161,13 +153,13 @@ def test_ensembles_and_times_are_judged(full, tmp_path):
 def test_another_ensembles_size_is_not_the_papers(tmp_path):
     experiments = {"ensemble": {"n": 20, "n_hidden": 784}}
     tables = {"sweep": simulate_sweep(RNG(2), n=3), "draws": simulate_draws(RNG(2), n=30)}
-    run = read_run(make_run(tmp_path / "run", experiments=experiments, **tables))
+    run = read_records(make_run(tmp_path / "run", experiments=experiments, **tables))
     table = claims.judge_claims(run).set_index("key")
     assert set(table.filter(like="ensemble", axis=0)["verdict"]) == {"not run"}
 
 
 def test_missing_fanouts_are_not_run(tmp_path):
-    run = read_run(make_run(tmp_path / "run", sweep=simulate_sweep(RNG(3), n=30, fanouts=(1, 2))))
+    run = read_records(make_run(tmp_path / "run", sweep=simulate_sweep(RNG(3), n=30, fanouts=(1, 2))))
     table = claims.judge_claims(run).set_index("key")
     assert table.loc["table1-pi-1", "verdict"] != "not run"
     assert table.loc["table1-pi-3", "verdict"] == "not run"
@@ -176,38 +168,8 @@ def test_missing_fanouts_are_not_run(tmp_path):
 
 def test_a_size_without_lda_counts_for_pi_alone(tmp_path):
     counts = {1: [(720, 718, None)] * 5, 2: [(521, 520, 503), (522, 520, 502), (520, 519, 503)]}
-    run = read_run(make_run(tmp_path / "run", sweep=sweep(counts)))
+    run = read_records(make_run(tmp_path / "run", sweep=sweep(counts)))
     table = claims.judge_claims(run).set_index("key")
     assert table.loc["table1-pi-1", "repeats"] == 5
     assert table.loc["table1-lda-1", "verdict"] == "not run"
     assert table.loc["table1-lda-2", "repeats"] == 3
-
-
-def agreement(gap_z):
-    return pd.DataFrame({"gap_z": gap_z})
-
-
-@pytest.mark.parametrize(
-    ("gap_z", "verdict"),
-    [
-        ((3.0, 0.5), "supported"),
-        ((3.0, 2.0), "undecided"),  # large enough a ratio, but |z| with a constant is not below 1.96
-        ((2.0, 0.5), "undecided"),  # log LR = 1.9, below log 10
-        ((-3.0, 0.5), "supported"),
-        ((0.5, -3.0), "rejected"),
-        ((0.5, 2.0), "undecided"),
-    ],
-)
-def test_the_registered_hypothesis(gap_z, verdict):
-    log_ratio, found = claims.judge_hypothesis(agreement(gap_z))
-    assert found == verdict
-    assert log_ratio == pytest.approx((gap_z[0] ** 2 - gap_z[1] ** 2) / 2)
-
-
-def test_agreement_tells_the_readings_apart(tmp_path):
-    shifts = {"pi_shift": 0.02, "constant_shift": 0.0}
-    run = read_run(make_run(tmp_path / "run", sweep=simulate_sweep(RNG(4), **shifts)))
-    table = claims.judge_agreement(percents(run.primary)).set_index("reading")
-    assert table["rates"].tolist() == [26, 26]
-    assert table.loc[claims.EQ5, "p"] < 0.05 < table.loc[claims.CONSTANT, "p"]
-    assert abs(table.loc[claims.EQ5, "gap_z"]) > abs(table.loc[claims.CONSTANT, "gap_z"])

@@ -1,8 +1,10 @@
-"""report(folder): what a folder holds decides, and no folder ends in a traceback."""
+"""Reports of whole, partial, odd and broken folders."""
 
-import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,12 +33,14 @@ COUNTS = {1: [(72, 70, 65), (75, 74, 66), (71, 70, 64)], 2: [(50, 50, 41), (52, 
 
 
 def pets(folder, counts=COUNTS, **parts):
-    return make_run(folder, run=PETS, sweep=sweep(counts, n_test=1000, n_inputs=10), **parts)
+    return make_run(
+        folder, run=PETS, sweep=sweep(counts, n_test=1000, n_inputs=10, log_loss=0.5), **parts
+    )
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A run of the paper's size with everything."""
+    """Report on a run of the paper's size with every experiment."""
     rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("whole") / "run"
     posteriors, labels = draw_posteriors(rng, 4, n_test=10_000, n_classes=10)
     rows = [(r, s, 200 - s, 10_000) for r in range(3) for s in range(1, 21)]
@@ -50,49 +54,29 @@ def whole(tmp_path_factory):
     return report(folder)
 
 
-def test_a_whole_run_answers_in_one_sentence_with_both_halves(whole):
+def test_the_headline_of_a_whole_run_has_the_verdicts(whole):
     assert re.search(r"\b2\d of 26 rates and \d+ of 11 statements", whole.headline)
-    assert whole.headline.count("p = ") == 2
-    assert "nterim" not in whole.headline
-    assert not whole.lines
-    assert whole.verdicts["counted"].sum() == 37
+    assert pd.read_csv(whole.folder / "claims.csv")["counted"].sum() == 37
+    assert whole.headline in str(whole)
+    assert len(str(whole).splitlines()) <= 6
 
 
 def test_a_whole_run_has_every_file_and_a_small_page(whole):
     names = {path.name for path in whole.files}
-    figures = "fig1 fig2 improvement times posteriors reliability confusion differences"
-    tables = "table1 table2 claims agreement ensemble_table posteriors differences agreements counts"
+    figures = "fig1 fig2 times posteriors reliability differences"
+    tables = "table1 table2 claims ensemble_table posteriors differences counts"
     assert names >= {f"{name}.svg" for name in figures.split()}
     assert names >= {f"{name}.csv" for name in tables.split()}
     assert all(path.exists() for path in whole.files)
     assert (whole.folder / "report.html").stat().st_size < 700_000
-
-
-def test_the_page_has_the_order_in_which_people_look(whole):
     page = (whole.folder / "report.md").read_text("utf-8")
-    order = ["**Reproduced", "fig1.svg", "| 7.20 |", "## The paper's claims", "improvement.svg"]
-    order += [
-        "fig2.svg",
-        "times.svg",
-        "reliability.svg",
-        "confusion.svg",
-        "What people say.",
-        "Abacus 7",
-    ]
-    places = [page.index(text) for text in order]
-    assert places == sorted(places)
-    assert page.count("![") == len({path for path in whole.files if path.suffix == ".svg"})
-
-
-def test_a_report_is_short_to_look_at(whole):
-    assert len(str(whole).splitlines()) <= 6
-    assert whole.headline in repr(whole)
-    assert whole._repr_html_().count("<tr") == 1 + len(whole.verdicts)
+    assert page.count("![") == len(figures.split())
+    for text in ("7.20", "What people say.", "Abacus 7"):  # the paper's, the notes, the machine
+        assert text in page
 
 
 def test_the_same_rows_give_the_same_bytes(whole, tmp_path, monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    monkeypatch.setenv("MPLBACKEND", "none such")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     copied = tmp_path / "copied"
     shutil.copytree(whole.folder, copied)
     table = pd.read_csv(copied / "sweep.csv").sample(frac=1, random_state=0)
@@ -103,59 +87,26 @@ def test_the_same_rows_give_the_same_bytes(whole, tmp_path, monkeypatch):
     assert not re.search(r"\b20[2-9]\d-\d\d-\d\d|dc:date", text)
 
 
-def test_a_run_that_is_being_made_is_interim(tmp_path):
-    table = simulate_sweep(np.random.default_rng(1), n=34)
+def test_a_run_in_progress_is_interim(tmp_path):
+    table = simulate_sweep(np.random.default_rng(1), n=3)
     torn = make_run(tmp_path / "run", sweep=table)
     with (torn / "sweep.csv").open("a") as file:
-        file.write("34,,784,1,fixed,0,7")  # the writer is in the middle of a line
-    made = report(torn, ["md"])
-    assert made.headline.startswith("Interim, 34 of 200 networks")
-    assert len(made.lines) == 1  # what was not run is one line
-    assert "Table 2 (1)" in made.lines[0]
-    page = (torn / "report.md").read_text("utf-8")
-    assert "log LR" not in page  # the hypothesis is judged by the whole run
-
-
-def test_the_headline_of_a_short_run_says_how_much_is_inconclusive(tmp_path):
-    made = report(
-        make_run(tmp_path / "run", sweep=simulate_sweep(np.random.default_rng(1), n=3)), ["md"]
-    )
-    n_open = (made.verdicts.query("counted")["verdict"] == "inconclusive").sum()
+        file.write("3,,784,1,fixed,0,7")  # the writer is in the middle of a line
+    interim = report(torn, ["csv"])
+    assert "3 of 200" in interim.headline
+    n_open = (pd.read_csv(torn / "claims.csv").query("counted")["verdict"] == "inconclusive").sum()
     assert n_open > 0
-    assert f"inconclusive so far: {n_open};" in made.headline
+    assert f": {n_open};" in interim.headline
 
 
-def test_the_hypothesis_is_judged_by_the_registered_run_alone(tmp_path):
-    table = simulate_sweep(np.random.default_rng(5))
-    for seed, is_judged in ((0, False), (1, True)):
-        folder = make_run(tmp_path / str(seed), run={**MNIST, "seed": seed}, sweep=table)
-        report(folder, ["md"])
-        assert ("log LR" in (folder / "report.md").read_text("utf-8")) == is_judged
-
-
-def test_green_means_good(tmp_path):
-    rng, tones = np.random.default_rng(2), []
-    shifts = ({"n": 200}, {"n": 5}, {"n": 200, "pi_shift": 0.5})
-    for i, options in enumerate(shifts):
-        folder = make_run(tmp_path / str(i), sweep=simulate_sweep(rng, **options))
-        report(folder, ["html"])
-        tones += re.findall(r'class="headline (\w+)"', (folder / "report.html").read_text("utf-8"))
-    assert tones == ["good", "open", "bad"]
-
-
-def test_other_data_have_their_result_as_headline_and_nothing_of_the_papers(tmp_path):
+def test_other_data_have_their_result_as_headline_and_no_number_of_the_papers(tmp_path):
     folder = pets(tmp_path / "run")
-    posteriors, labels = draw_posteriors(np.random.default_rng(3), 3, n_test=1000)
-    keep(folder, posteriors, labels)
-    made = report(folder)
-    assert made.headline == "LDA-ELM 4.1 %, PI-ELM 5.1 % at 20 hidden units"
-    assert made.verdicts.empty
-    assert (folder / "confusion.svg").exists()
+    result = report(folder)
+    assert re.findall(r"\d+\.?\d*", result.headline) == ["4.1", "5.1", "20"]
     assert not (folder / "claims.csv").exists()
     page = (folder / "report.md").read_text("utf-8")
-    for word in ("paper", "Table 1", "7.20", "MNIST"):
+    for word in ("paper", "Paper", "Table 1", "7.20", "MNIST"):
         assert word not in page
-    assert "class 3" in (folder / "report.html").read_text("utf-8")
 
 
 def test_tables_of_two_runs_have_the_same_columns(whole, tmp_path):
@@ -180,8 +131,7 @@ def test_tables_of_two_runs_have_the_same_columns(whole, tmp_path):
 @pytest.mark.parametrize("run", [MNIST, PETS])
 def test_odd_runs_have_a_report_with_gaps(tmp_path, counts, run):
     folder = make_run(tmp_path / "run", run=run, sweep=sweep(counts, n_test=100))
-    made = report(folder)
-    assert made.headline
+    assert report(folder).headline
     assert "nan" not in (folder / "report.md").read_text("utf-8")
     assert pd.read_csv(folder / "table1.csv")["repeats"].tolist() == [len(c) for c in counts.values()]
 
@@ -208,10 +158,10 @@ def refuse(folder, *words, **options):
     return message
 
 
-def test_what_is_no_run_is_one_clear_line(tmp_path):
+def test_folders_without_a_run_are_refused_in_one_line(tmp_path):
     refuse(tmp_path / "none such", "none such")
-    refuse(tmp_path, "no run")
-    refuse(make_run(tmp_path / "a"), "no rows")
+    refuse(tmp_path, str(tmp_path))
+    refuse(make_run(tmp_path / "a"), str(tmp_path / "a"))
     refuse(tmp_path, "1 runs")
     refuse(pets(tmp_path / "b"), "pdf", formats=["pdf"])
 
@@ -260,12 +210,10 @@ def test_runs_that_differ_in_a_setting_are_compared(tmp_path):
         rng = np.random.default_rng(i)
         table = simulate_sweep(rng, n=12, fanouts=(1, 2, 3), pi_shift=i)
         make_run(tmp_path / activation, run={**MNIST, "activation": activation}, sweep=table)
-    made = report(tmp_path)
-    assert "activation" in made.headline
+    assert "activation" in report(tmp_path).headline
     table = pd.read_csv(tmp_path / "differences.csv")
     assert set(table.loc[table["difference"].notna(), "reference"]) == {"logistic"}  # first of equals
     assert (tmp_path / "differences.svg").exists()
-    assert "T |" in (tmp_path / "report.md").read_text("utf-8")  # joint agreement with Table 1
 
 
 def test_data_sets_are_compared_and_an_empty_one_is_named(tmp_path):
@@ -273,14 +221,11 @@ def test_data_sets_are_compared_and_an_empty_one_is_named(tmp_path):
         table = sweep(COUNTS, n_test=1000, n_inputs=10)
         make_run(tmp_path / name, run={"dataset": name, "sha256": {"x": name}}, sweep=table)
     make_run(tmp_path / "cats", run=PETS)
-    made = report(tmp_path)
-    assert made.headline.startswith("Of 4 cells on 2 data sets, LDA-ELM has fewer errors in 4")
-    assert "cats" in made.lines[0]
-    assert (tmp_path / "ranks.csv").exists()
+    comparison = report(tmp_path)
+    assert re.findall(r"\d+", comparison.headline)[:3] == ["4", "2", "4"]  # cells, datasets, LDA better
+    assert "cats" in comparison.headline
     shutil.rmtree(tmp_path / "bees")
-    (tmp_path / "ranks.csv").unlink()
-    assert report(tmp_path).headline.startswith("Of 2 cells on 1 data set,")
-    assert not (tmp_path / "ranks.csv").exists()
+    assert re.findall(r"\d+", report(tmp_path).headline)[:3] == ["2", "1", "2"]
 
 
 def test_runs_without_a_size_in_common_have_gaps(tmp_path):
@@ -302,10 +247,18 @@ def test_names_can_do_no_harm(tmp_path):
         assert "\x1b" not in "".join(lines)
 
 
+def test_a_notebooks_backend_that_is_missing_does_no_harm(tmp_path):
+    folder = pets(tmp_path / "run")
+    command = [sys.executable, "-m", "elmlda", "report", str(folder), "--format", "svg"]
+    environment = {**os.environ, "MPLBACKEND": "module://no_such_notebook"}
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    assert (folder / "fig1.svg").exists()
+
+
 def test_png_can_be_asked_for(tmp_path):
-    made = report(pets(tmp_path / "run"), ["png"])
-    assert {path.suffix for path in made.files} == {".png"}
-    assert made.files[0].read_bytes().startswith(b"\x89PNG")
+    files = report(pets(tmp_path / "run"), ["png"]).files
+    assert {path.suffix for path in files} == {".png"}
+    assert files[0].read_bytes().startswith(b"\x89PNG")
 
 
 def test_figures_have_one_svg_for_light_and_dark(tmp_path):
@@ -318,24 +271,19 @@ def test_figures_have_one_svg_for_light_and_dark(tmp_path):
     assert not set(re.findall(r"#[0-9a-f]{6}\b", body))  # every colour is a variable
 
 
-REPORTED = [ROOT / "results" / name for name in ("choices", "compare", "first-run", "paper")]
-"""Reports that come with elmlda; there may be others of the user's."""
+COMMITTED = ("choices", "compare", "first-run", "paper", "posteriors")
 
 
-@pytest.mark.parametrize("folder", REPORTED, ids=lambda path: path.name)
-def test_committed_tables_and_pages_are_what_the_rows_say(folder, tmp_path):
-    copied = tmp_path / folder.name
-    shutil.copytree(folder, copied)
-    for path in report(copied, ["csv", "md"]).files:
+@pytest.mark.parametrize("name", COMMITTED)
+def test_committed_tables_and_pages_are_computed_from_the_rows(name, tmp_path):
+    folder = ROOT / "results" / name
+    shutil.copytree(folder, tmp_path / name)
+    committed = [
+        path for path in report(tmp_path / name, ["csv", "md"]).files if (folder / path.name).exists()
+    ]
+    assert committed
+    for path in committed:
         assert path.read_text("utf-8") == (folder / path.name).read_text("utf-8"), path.name
-    assert json.loads((next(copied.rglob("manifest.json"))).read_text())["schema"] == 4
-
-
-def test_the_committed_posteriors_are_what_the_rows_say(tmp_path):
-    folder, copied = ROOT / "results/posteriors", tmp_path / "posteriors"
-    shutil.copytree(folder, copied)
-    report(copied, ["csv"])
-    assert (copied / "posteriors.csv").read_text() == (folder / "posteriors.csv").read_text()
 
 
 @pytest.mark.parametrize(

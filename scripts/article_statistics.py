@@ -1,0 +1,166 @@
+"""Compute the statistics of results/PROTOCOL.md that only the article needs.
+
+These are the joint agreement with Table 1, the registered hypothesis, and intervals over test images.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import wishart
+
+from elmlda import paper
+from elmlda.core import FloatArray, IntArray
+from elmlda.reports.claims import DIFFERENCE_ROUNDING, READINGS, take_both
+from elmlda.reports.load import Records, percents
+from elmlda.reports.stats import LEVEL, NAN, Estimate, sample_means
+from elmlda.reports.tables import PRINTED
+from elmlda.runs.kept import list_kept, read_kept
+
+N_SIMULATED = 10_000
+
+
+def joint_agreement(
+    rates: FloatArray, printed: FloatArray, blocks: IntArray, paper_repeats: int, digit: float
+) -> tuple[float, float]:
+    """Test jointly whether our mean rates differ from the printed ones by more than chance.
+
+    T = dᵀC⁻¹d, where d is ours minus printed and C = S/n + B/paper_repeats + I·digit²/12. S is the
+    covariance of our rates, and B its diagonal blocks. p is the share of simulated pairs of runs that
+    have at least this T. Both runs of a pair have the same true rates; the paper's are rounded. S is
+    estimated anew for each.
+
+    Parameters
+    ----------
+    rates : n_networks × n_rates
+    blocks : n_rates, rates with the same number have the same networks in the paper
+
+    Returns
+    -------
+    T, p : NaN unless there are more networks than rates
+    """
+    n, k = rates.shape
+    if n < k + 2:
+        return NAN, NAN
+    rng, same = np.random.default_rng(0), blocks[:, None] == blocks
+    covariance = np.atleast_2d(np.cov(rates, rowvar=False)) + 1e-12 * np.eye(k)
+
+    def measure(difference: FloatArray, estimated: FloatArray) -> FloatArray:
+        total = estimated / n + estimated * same / paper_repeats + np.eye(k) * digit**2 / 12
+        solved = np.linalg.solve(total, difference[..., None])[..., 0]
+        return np.asarray((difference * solved).sum(axis=-1))
+
+    mean = rates.mean(axis=0)
+    observed = float(measure(mean - printed, covariance))
+    zero = np.zeros(k)
+    ours = rng.multivariate_normal(zero, covariance / n, N_SIMULATED)
+    theirs = rng.multivariate_normal(zero, covariance * same / paper_repeats, N_SIMULATED)
+    rounded = np.round((mean + theirs) / digit) * digit
+    estimated = wishart(n - 1, covariance / (n - 1)).rvs(N_SIMULATED, rng).reshape(-1, k, k)
+    return observed, float((measure(mean + ours - rounded, estimated) >= observed).mean())
+
+
+def judge_agreement(rates: pd.DataFrame, fanouts: Sequence[int] = paper.FANOUTS) -> pd.DataFrame:
+    """Test whether the rates at these fan-outs agree jointly with the paper's, by both readings."""
+    printed = np.array([[PRINTED["pi"][f], PRINTED["lda"][f]] for f in fanouts])
+    blocks, share = np.repeat(np.arange(len(fanouts)), 2), np.full(len(fanouts), 1 / len(fanouts))
+    paper_gap = float(share @ (printed @ [1.0, -1.0]))
+    rows = []
+    for reading in READINGS:
+        both = take_both(rates, reading, fanouts)
+        flat = both.reshape(len(both), printed.size)
+        t, p = joint_agreement(flat, printed.ravel(), blocks, paper.REPEATS, paper.RATE_DIGIT)
+        gap = sample_means(both[..., 0] - both[..., 1]).combine(share)
+        z = gap.z(paper_gap, paper.REPEATS, DIFFERENCE_ROUNDING / math.sqrt(len(fanouts)))
+        row = {"reading": reading, "networks": len(both), "rates": printed.size, "t": t, "p": p}
+        gaps = {"gap": gap.value, "gap_interval": gap.half(), "paper_gap": paper_gap, "gap_z": z}
+        rows.append(row | gaps)
+    return pd.DataFrame(rows)
+
+
+def judge_hypothesis(agreement: pd.DataFrame) -> tuple[float, str]:
+    """Judge the registered hypothesis that the paper's PI-ELM had a constant unit.
+
+    Returns
+    -------
+    log likelihood ratio, verdict
+    """
+    eq5, constant = agreement["gap_z"]
+    log_ratio = (eq5**2 - constant**2) / 2
+    if log_ratio > math.log(10) and abs(constant) < ndtri(0.5 + LEVEL / 2):
+        return log_ratio, "supported"
+    return log_ratio, "rejected" if log_ratio < -math.log(10) else "undecided"
+
+
+def tabulate_agreements(runs: Mapping[str, Records], reference: str) -> pd.DataFrame:
+    """Test the joint agreement with Table 1, of each run and the reference at their common fan-outs.
+
+    Runs with too few networks for a test are left out.
+    """
+    comparable = {name: run.primary for name, run in runs.items() if run.matches_statements}
+    tables = []
+    for name in comparable:
+        if name == reference:
+            continue
+        pair = {key: comparable[key] for key in (reference, name)}
+        fanouts = sorted(set(paper.FANOUTS).intersection(*(rows["fanout"] for rows in pair.values())))
+        words = ", ".join(map(str, fanouts))
+        judged = [
+            judge_agreement(percents(rows), fanouts).assign(run=key, fanouts=words)
+            for key, rows in pair.items()
+        ]
+        tables += judged if judged[-1]["p"].notna().all() else []
+    return pd.concat(tables).drop_duplicates(["run", "reading", "fanouts"])
+
+
+def image_errors(differences: NDArray[np.int8]) -> tuple[float, float]:
+    """Return the standard errors of a mean over test images alone, and over networks and images.
+
+    The variance over both is the variance over networks, plus that over images, minus that of their
+    interaction, which both contain.
+
+    Parameters
+    ----------
+    differences : n_networks × n_images
+    """
+    n, n_images = differences.shape
+    by_network, by_image = differences.mean(axis=1), differences.mean(axis=0)
+    residuals = differences - by_network[:, None] - by_image + differences.mean()
+    interaction = (residuals**2).sum() / ((n - 1) * (n_images - 1)) / n_images
+    images = float(np.var(by_image, ddof=1)) / n_images
+    both = images + (float(np.var(by_network, ddof=1)) - interaction) / n
+    return math.sqrt(images), math.sqrt(max(0.0, both))
+
+
+def tabulate_images(run: Records) -> pd.DataFrame:
+    """Tabulate half-widths of 95 % intervals of PI - LDA in points, for each hidden size.
+
+    Columns
+    -------
+    difference_images_interval : over test images
+    difference_both_interval, p_both : over networks and test images
+    constant_… : the same for PI-ELM with a constant unit
+    """
+    networks = list_kept(run.folder)
+    wrong, sizes = (read_kept(run.folder, name, networks) for name in ("wrong", "sizes"))
+    table = []
+    for (n_hidden, fanout), rows in run.primary.groupby(["n_hidden", "fanout"]):
+        answers = np.array([wrong[k][:, sizes[k] == n_hidden][:, 0] for k in rows["repeat"]])
+        n_images = rows["n_test"].iloc[0]
+        is_wrong = np.unpackbits(answers, axis=-1, count=n_images).astype(np.int8)
+        pi, pi_constant, lda = is_wrong.swapaxes(0, 1)
+        row = {"n_hidden": n_hidden, "fanout": fanout}
+        for prefix, differences in (("", pi - lda), ("constant_", pi_constant - lda)):
+            by_images, by_both = (100 * error for error in image_errors(differences))
+            mean, n = 100 * float(differences.mean()), min(differences.shape)
+            both = Estimate(mean, by_both, n)
+            row[f"{prefix}difference_images_interval"] = Estimate(mean, by_images, n_images).half()
+            row[f"{prefix}difference_both_interval"] = both.half()
+            row[f"{prefix}p_both"] = both.p()
+        table.append(row)
+    return pd.DataFrame(table)
