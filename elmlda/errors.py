@@ -56,10 +56,10 @@ class UnknownNameError(ElmldaError, TypeError):
     """An argument that a function or a class does not have."""
 
 
-def suggest_name(name: str, known: Collection[str]) -> str:
+def suggest_name(name: str, names: Collection[str]) -> str:
     """Return the question whether the nearest known name was meant, or list all known names."""
-    close = get_close_matches(name, sorted(known), n=1)
-    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(sorted(known))}."
+    close = get_close_matches(name, sorted(names), n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(sorted(names))}."
 
 
 def _as_option(name: str, value: object) -> str:

@@ -214,21 +214,21 @@ def spell(value: Any) -> str:
 
 def checks_names(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
     """Make a function refuse unknown arguments with the nearest known name."""
-    known = {*signature(function).parameters}
+    parameters = {*signature(function).parameters}
 
     @wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
-        if not kwargs.keys() <= known:
-            _refuse_unknown(kwargs, known, f"{function.__name__}()")
+        if not kwargs.keys() <= parameters:
+            _refuse_unknown(kwargs, parameters, f"{function.__name__}()")
         return function(*args, **kwargs)
 
     return call
 
 
-def _refuse_unknown(names: Iterable[str], known: Collection[str], what: str) -> None:
-    for name in names:
-        if name not in known:
-            raise UnknownNameError(f"{what} has no argument {name!r}. {suggest_name(name, known)}")
+def _refuse_unknown(given: Iterable[str], names: Collection[str], what: str) -> None:
+    for name in given:
+        if name not in names:
+            raise UnknownNameError(f"{what} has no argument {name!r}. {suggest_name(name, names)}")
 
 
 # Constraints

@@ -44,8 +44,8 @@ def is_asked_for() -> bool:
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     global _has_come
     _has_come = True
-    for each in SIGNALS:
-        signal.signal(each, lambda *_: None)  # once is enough
+    for number in SIGNALS:
+        signal.signal(number, lambda *_: None)  # once is enough
     raise KeyboardInterrupt
 
 

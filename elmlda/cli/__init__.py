@@ -32,7 +32,7 @@ class _Elmlda(click.Group):
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, commands in GROUPS.items():
             with formatter.section(heading):
-                rows = [(str(each.name), str(each.help).partition("\n\n")[0]) for each in commands]
+                rows = [(str(one.name), str(one.help).partition("\n\n")[0]) for one in commands]
                 formatter.write_dl(rows)
 
 

@@ -64,13 +64,13 @@ def info(dataset: str, **given: Any) -> None:
             for line in dict.fromkeys(problem.for_command_line() for problem in problems):
                 _say({"to do": line})
         return
-    known = CATALOGUE.get(dataset)
-    if known:
+    entry = CATALOGUE.get(dataset)
+    if entry:
         keys = ("title", "origin", "licence", "citation")
-        _say({**{key: getattr(known, key) for key in keys}, "folder": known.where})
-        if not known.is_here:
-            _say({"size": f"{_describe_size(known)}\nnot here yet: elmlda data fetch {known.name}"})
-    if not known or known.is_here:
+        _say({**{key: getattr(entry, key) for key in keys}, "folder": entry.where})
+        if not entry.is_here:
+            _say({"size": f"{_describe_size(entry)}\nnot here yet: elmlda data fetch {entry.name}"})
+    if not entry or entry.is_here:
         _say(_describe_content(load_dataset(dataset, missing=options.missing, **reading).split()))
 
 

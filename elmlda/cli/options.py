@@ -190,9 +190,9 @@ def _read(path: Path, param: Any, value: Any) -> Any:
         raise ElmldaError(f"{path}: {error}") from error
 
 
-def _refuse_unknown(path: Path, where: str, keys: Collection[str], known: Collection[str]) -> None:
-    for key in sorted(set(keys) - set(known)):
-        raise ElmldaError(f"{path}: unknown key '{key}'{where}. {suggest_name(key, known)}")
+def _refuse_unknown(path: Path, where: str, keys: Collection[str], names: Collection[str]) -> None:
+    for key in sorted(set(keys) - set(names)):
+        raise ElmldaError(f"{path}: unknown key '{key}'{where}. {suggest_name(key, names)}")
 
 
 config_option = click.option(

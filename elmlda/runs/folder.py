@@ -197,7 +197,7 @@ def require_same_run(folder: Path, identity: Identity) -> None:
     if "sha256" in differing:
         fact, advice = f"{folder} was made with other data.", "Use the same data to continue it"
     elif differing:
-        old, new = (", ".join(_show(each, name) for name in differing) for each in (before, now))
+        old, new = (", ".join(_show(options, name) for name in differing) for options in (before, now))
         fact = f"{folder} was made with {old}; this command has {new}."
         advice = "Use the same settings to continue it"
     else:

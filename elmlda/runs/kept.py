@@ -49,7 +49,9 @@ def keep_network(folder: Path, network: int, arrays: Arrays, part: str = "") -> 
     if not all(group.values()):
         return
     packed = {
-        f"{name}-{number}": values for number, each in group.items() for name, values in each.items()
+        f"{name}-{number}": values
+        for number, arrays in group.items()
+        for name, values in arrays.items()
     }
     _write(place / f"{first}-{first + GROUP - 1}.npz", packed)
     for path in paths:
@@ -90,8 +92,8 @@ def read_at_size(
     for part in ("", ENSEMBLE):
         numbers = list_kept(folder, part) if networks is None else networks
         sizes = read_kept(folder, "sizes", numbers, part)
-        right = [number for number, found in sizes.items() if found[-1] == n_hidden]
-        arrays |= read_kept(folder, name, right, part)
+        same_size = [number for number in sizes if sizes[number][-1] == n_hidden]
+        arrays |= read_kept(folder, name, same_size, part)
     return dict(sorted(arrays.items()))
 
 
