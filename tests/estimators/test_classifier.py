@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from elmlda import ELMClassifier, LDAClassifierCV
 from elmlda.core import head
 from elmlda.core.evaluate import count_errors, posteriors
+from elmlda.datasets.split import Split
 from elmlda.estimators import FeatureScaleWarning
 from elmlda.networks import cost
 from elmlda.networks.train import FEW_HIDDEN, Recipe, train_and_test
@@ -50,9 +51,11 @@ def stream(splits, X=IRIS, y=SPECIES, **params):
 
 def test_mnist_has_the_error_counts_of_a_sweep(mnist):
     """Fan-out 1 of repeat 3 of `elmlda sweep --seed 0`, on a part of the data."""
-    mnist = replace(
-        mnist, train=mnist.train.take(np.arange(10_000)), test=mnist.test.take(np.arange(2000))
+    train, test = (
+        Split(part.inputs[:n], part.labels[:n])
+        for part, n in ((mnist.train, 10_000), (mnist.test, 2000))
     )
+    mnist = replace(mnist, train=train, test=test)
     random_state = np.random.SeedSequence(0, spawn_key=(3,))
     recipe = Recipe.for_dataset(mnist, random_state, 784, NetworkOptions())
     (swept,) = train_and_test(mnist, recipe, {0.0: (784,)}, threads=2).scores

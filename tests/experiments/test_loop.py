@@ -163,7 +163,7 @@ def test_a_dry_run_promises_what_the_run_does(tmp_path, experiment):
     assert bar.update.call_count == promised.n_networks
     assert len(rows) == promised.n_wanted
     done = experiment.dry_run(folder)
-    assert (done.n_recorded, done.n_networks, done.seconds) == (len(rows), 0, (0.0, 0.0))
+    assert (done.n_recorded, done.n_networks, done.seconds) == (len(rows), 0, 0.0)
     assert f"{promised.n_networks} networks" in str(promised)
     assert ("GB" in str(promised), "GB" in str(done)) == (True, False)
 
