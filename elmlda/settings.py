@@ -27,6 +27,7 @@ from elmlda.options import (
     Numbers,
     Options,
     Priors,
+    declarations,
     number,
     one_of,
     option,
@@ -160,6 +161,13 @@ class DataOptions(Options):
     seed: int = option(
         0, whole(0, 2**63), "Root seed of the run.", "network", changes_draw=True, stated_by_paper=None
     )
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Options that say how the data set is read: arguments of `load_dataset`."""
+        declared = declarations(type(self))
+        names = [name for name in declared if declared[name].scope == "data" and name != "dataset"]
+        return {name: getattr(self, name) for name in names}
 
 
 class SizeOptions(Options):

@@ -15,7 +15,6 @@ from elmlda.runs.tables import TABLES
 ROOT = Path(elmlda.__file__).parent
 LIGHT = {
     "errors",
-    "files",
     "machine",
     "options",
     "paper",

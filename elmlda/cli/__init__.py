@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from elmlda import __version__, stop
-from elmlda.cli.data import data
-from elmlda.cli.runs import compare, ensemble, report, sweep, timing, verify
+from elmlda.cli.commands import compare, data, ensemble, report, sweep, timing, verify
 from elmlda.cli.terminal import in_one_line, prepare_streams, say
 
 BUG = "This is a bug in elmlda: please report it with the command and all of the lines above."

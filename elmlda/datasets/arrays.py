@@ -11,6 +11,7 @@ import hashlib
 import math
 import re
 import struct
+import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +25,6 @@ from numpy.typing import NDArray
 from elmlda.core import IntArray
 from elmlda.datasets.split import Dataset, Split
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
-from elmlda.files import NOT_ARRAYS
 
 DIVIDED, UNDIVIDED = ("x_train", "y_train", "x_test", "y_test"), ("x", "y")
 """Names of the arrays in an .npz file."""
@@ -34,6 +34,8 @@ MISSING_LABEL_ADVICE = "Fill it in, or use {missing}."
 NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A canonical number: "01" and "1" are different labels."""
 ELEMENT_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+NOT_ARRAYS = (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""Errors that numpy.load raises for a file that is torn, encrypted or not one of numpy's."""
 PARTS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 
 

@@ -19,29 +19,29 @@ from scipy.special import softmax
 from elmlda.core import FloatArray
 from elmlda.core.evaluate import count_errors, measure_posteriors
 from elmlda.core.subsets import draw_subsets
+from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
-from elmlda.experiments.plan import Plan, Result, Stage, identify, load, plan_networks
+from elmlda.experiments.runner import Plan, Result, Stage, identify
 from elmlda.experiments.specs import Ensemble
-from elmlda.experiments.sweep import NetworkJob, evaluate_network
+from elmlda.experiments.sweep import NetworkJob, evaluate_network, plan_networks
 from elmlda.options import LEAVE_ONE_OUT
 from elmlda.runs.folder import Run
-from elmlda.runs.kept import ENSEMBLE as KEPT_PART
-from elmlda.runs.kept import read_at_size
+from elmlda.runs.kept import MEMBERS, read_at_size
 from elmlda.runs.tables import DRAWS, ENSEMBLE, Key
 
 
 class Members(NamedTuple):
-    """The posteriors of an ensemble's networks, in order."""
+    """Posteriors of an ensemble's networks, in their order."""
 
     repeat: int
     posteriors: Mapping[str, Sequence[FloatArray]]
-    """By prefix of the columns that measure them: the paper's, and tempered ones if asked for."""
+    """Prefix of the result columns -> posteriors: the paper's, and tempered ones if requested."""
 
 
-def plan_ensemble(spec: Ensemble, loaded: Dataset | None = None) -> Plan:
-    """Return the networks to train, then the ensembles to evaluate, then random subsets."""
-    data = (loaded or load(spec)).split()
+def plan_ensemble(spec: Ensemble) -> Plan:
+    """Return the networks to train, the ensembles to evaluate, and random subsets to draw."""
+    data = load_dataset(spec.dataset, **spec.reading).split()
     (n_hidden,), _, options, cost = plan_networks(spec, data)
     tau = spec.temperature
     keys: list[Key] = list(product(range(spec.repeats), range(1, spec.n + 1)))
@@ -52,14 +52,13 @@ def plan_ensemble(spec: Ensemble, loaded: Dataset | None = None) -> Plan:
         kept = set(read_at_size(run.folder, "log_posteriors", numbers, n_hidden))
         if tau == LEAVE_ONE_OUT:
             kept &= read_at_size(run.folder, "loo_temperature", numbers, n_hidden).keys()
-        elif tau == 1:  # rounded ones of earlier versions will do
+        elif tau == 1:  # posteriors that earlier versions rounded suffice
             kept |= read_at_size(run.folder, "posteriors", numbers, n_hidden).keys()
         return [make_job(number) for number in numbers if number not in kept]
 
     def make_job(number: int) -> NetworkJob:
         seed = np.random.SeedSequence(spec.seed, spawn_key=(number,))
-        place, trained = {"network": number}, {spec.ridge: (n_hidden,)}
-        return NetworkJob(place, seed, options, trained, tau)
+        return NetworkJob({"network": number}, seed, options, {spec.ridge: (n_hidden,)}, tau)
 
     def number_members(repeat: int) -> range:
         return range(repeat * spec.n, (repeat + 1) * spec.n)
@@ -119,16 +118,16 @@ def read_posteriors(
 def train_member(data: Dataset, job: NetworkJob, threads: int) -> Result:
     """Train a network and keep its log-posteriors."""
     rows, kept = evaluate_network(data, job.train(data, threads))
-    place = f"at {rows[-1]['n_hidden']:,} hidden units in network {job.place['network']}."
+    network = f"at {rows[-1]['n_hidden']:,} hidden units in network {job.place['network']}."
     advice = "Use fewer hidden units, or {} with another {out} for a new run."
     if kept is None:
-        raise ElmldaError(f"LDA has no solution {place}", advice, ridge="1e-3", out=None)
+        raise ElmldaError(f"LDA has no solution {network}", advice, ridge="1e-3", out=None)
     if job.temperature == LEAVE_ONE_OUT:
         if "temperature" not in rows[-1]:
-            fact = f"no temperature can be chosen {place}"
+            fact = f"no temperature can be chosen {network}"
             raise ElmldaError(fact, advice, temperature="1", out=None)
         kept["loo_temperature"] = rows[-1]["temperature"]
-    return Result([], job.place["network"], kept, KEPT_PART)
+    return Result([], job.place["network"], kept, MEMBERS)
 
 
 def average_members(data: Dataset, job: Members) -> Result:

@@ -1,11 +1,11 @@
-"""The runner: compute what a run's folder lacks, and record each result at once."""
+"""The runner: compute the rows that a run's folder lacks, and record each result at once."""
 
 from __future__ import annotations
 
 import io
 import shlex
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -17,26 +17,104 @@ from tqdm import tqdm
 
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
-from elmlda.experiments.plan import Plan, Result, Stage
 from elmlda.experiments.pool import compute_all
+from elmlda.experiments.specs import Experiment
 from elmlda.machine import describe_code, describe_machine
-from elmlda.networks.cost import estimate_seconds, predict_peak_bytes, require_memory
-from elmlda.options import spell
-from elmlda.runs.folder import Run, open_run, read_rows, require_same_run
+from elmlda.networks.cost import Problem, estimate_seconds, predict_peak_bytes, require_memory
+from elmlda.options import declarations, spell
+from elmlda.runs.folder import Identity, Run, open_run, read_rows, require_same_run
 from elmlda.runs.kept import keep_network, keep_test
-from elmlda.runs.tables import Key
+from elmlda.runs.tables import Key, Table
 from elmlda.settings import MachineOptions
 
 
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a job returns."""
+
+    rows: Sequence[Mapping[str, Any]]
+    network: int = 0
+    kept: Mapping[str, Any] | None = None
+    """Arrays of that network to keep in the run's folder."""
+    part: str = ""
+    """Subfolder of the kept arrays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One part of an experiment: jobs that give rows of a table, or arrays to keep."""
+
+    table: Table
+    keys: Sequence[Key]
+    """Keys of the requested rows."""
+    find_jobs: Callable[[Collection[Key], Run], Iterable[Any]]
+    """Returns the jobs that give the rows with these keys, which the run does not have yet."""
+    compute: Callable[..., Result]
+    """Function of the data, a job and, if `cost` is not None, a number of threads."""
+    cost: Problem | None = None
+    """What the largest network costs; None if no network is trained."""
+    is_renewed: bool = False
+    """Whether the table is written anew each time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What an experiment computes for some data: made once, and checked before the first network."""
+
+    identity: Identity
+    words: Sequence[str]
+    """The command without machine and folder."""
+    data: Dataset
+    """With a training and a test part."""
+    stages: Sequence[Stage]
+    """The rows of the first stage's table are the experiment's."""
+    job_data: Dataset
+    """Data that is sent to the workers."""
+    is_serial: bool = False
+    """Whether one job is computed at a time, because jobs measure time."""
+
+    @property
+    def table(self) -> Table:
+        """The experiment's table."""
+        return self.stages[0].table
+
+    @property
+    def folder(self) -> Path:
+        """The run's default folder."""
+        return Path("results") / self.data.name
+
+    def check_jobs(self, machine: MachineOptions) -> None:
+        """Refuse several jobs at a time where times are measured."""
+        if self.is_serial and machine.jobs > 1:
+            fact = "times are measured one network at a time."
+            raise ElmldaError(fact, "Leave out {jobs}.", jobs=machine.jobs)
+
+
+def identify(spec: Experiment, data: Dataset, **own: Any) -> Identity:
+    """Return what the experiment's rows depend on: the data, and options that are not the default.
+
+    Parameters
+    ----------
+    own : further values that this experiment's rows depend on
+    """
+    shared = {"dataset": data.name, "sha256": data.checksums, **spec.changed("network")}
+    if data.preparation:
+        shared["preparation"] = data.preparation
+    defaults = {
+        name: getattr(type(spec), name)
+        for name, declared in declarations(type(spec)).items()
+        if declared.scope in ("network", "experiment")
+    }
+    return Identity(spec.name, shared, {**spec.changed("experiment"), **own}, defaults)
+
+
 def run_plan(plan: Plan, folder: Path, machine: MachineOptions, progress: Any = False) -> pd.DataFrame:
-    """Compute the rows that the folder lacks, and return all rows that the plan asks for."""
-    if plan.is_serial and machine.jobs > 1:
-        _refuse_jobs(machine)
+    """Compute the rows that the folder lacks, and return all requested rows."""
+    plan.check_jobs(machine)
     test, out = plan.data.test, [] if folder == plan.folder else ["--out", spell(folder)]
-    command = shlex.join(["elmlda", plan.identity.experiment, *plan.words, *machine.words(), *out])
-    with open_run(
-        folder, plan.identity, {"command": command, **describe_code()}, describe_machine()
-    ) as run:
+    words = ["elmlda", plan.identity.experiment, *plan.words, *machine.words(), *out]
+    command = {"command": shlex.join(words), **describe_code()}
+    with open_run(folder, plan.identity, command, describe_machine()) as run:
         for stage in plan.stages:
             if stage.is_renewed:
                 run.clear(stage.table)
@@ -50,13 +128,8 @@ def run_plan(plan: Plan, folder: Path, machine: MachineOptions, progress: Any = 
                     if new:  # they mark the job as done
                         run.append(stage.table, new)
         rows = read_rows(folder, plan.table)
-    places = {key: place for place, key in enumerate(plan.table.keys(rows))}
-    return rows.iloc[[places[key] for key in plan.stages[0].keys]].reset_index(drop=True)
-
-
-def _refuse_jobs(machine: MachineOptions) -> None:
-    fact = "times are measured one network at a time."
-    raise ElmldaError(fact, "Leave out {jobs}.", jobs=machine.jobs)
+    lines = {key: line for line, key in enumerate(plan.table.keys(rows))}
+    return rows.iloc[[lines[key] for key in plan.stages[0].keys]].reset_index(drop=True)
 
 
 def join_rows(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -112,14 +185,14 @@ class DryRun:
     data: Dataset
     machine: MachineOptions
     n_recorded: int
-    """Rows that are asked for and recorded already."""
-    n_wanted: int
-    """Rows that are asked for."""
-    n_networks: int
-    """Networks to be trained."""
-    peak_bytes: int
+    """Number of requested rows that are recorded already."""
+    n_rows: int
+    """Number of requested rows."""
+    n_networks: int = 0
+    """Number of networks to train."""
+    peak_bytes: int = 0
     """Memory of all processes together, or of one worker of a cluster."""
-    seconds: float
+    seconds: float = 0.0
     """Upper bound of the run's time on this machine, without a cluster."""
 
     @property
@@ -132,29 +205,28 @@ class DryRun:
     def __str__(self) -> str:
         n_train, n_test = (len(part.labels) for part in (self.data.train, self.data.test) if part)
         lines = [
-            f"folder         {self.folder}",
-            f"data           {self.data.name}: {n_train:,} to train on, {n_test:,} to test on",
-            f"recorded       {self.n_recorded:,} of {self.n_wanted:,} rows",
-            f"to be trained  {count(self.n_networks, 'network')} {self.machine}",
+            f"folder      {self.folder}",
+            f"data        {self.data.name}: {n_train:,} training and {n_test:,} test samples",
+            f"recorded    {self.n_recorded:,} of {self.n_rows:,} rows",
+            f"to train    {count(self.n_networks, 'network')} {self.machine}",
         ]
-        return "\n".join([*lines, f"needs          {self.needs}"] if self.n_networks else lines)
+        return "\n".join([*lines, f"needs       {self.needs}"] if self.n_networks else lines)
 
 
 def preview(plan: Plan, folder: Path, machine: MachineOptions) -> DryRun:
     """Return what running the plan would compute and take; write nothing."""
-    if plan.is_serial and machine.jobs > 1:
-        _refuse_jobs(machine)
+    plan.check_jobs(machine)
     require_same_run(folder, plan.identity)
     recorded = set(plan.table.keys(read_rows(folder, plan.table)))
-    n_networks, peak_bytes, seconds = 0, 0, 0.0
+    keys = plan.stages[0].keys
+    rows = sum(key in recorded for key in keys), len(keys)
     for stage in plan.stages:
-        if stage.cost is not None:
+        if stage.cost is not None:  # one stage at most trains networks
             n_networks = len(list(_find_jobs(stage, Run(folder))[1]))
             peak_bytes = predict_peak_bytes(stage.cost, machine.jobs)
             seconds = estimate_seconds(stage.cost, n_networks, machine.jobs, machine.threads_each)
-    keys = plan.stages[0].keys
-    rows = sum(key in recorded for key in keys), len(keys)
-    return DryRun(folder, plan.data, machine, *rows, n_networks, peak_bytes, seconds)
+            return DryRun(folder, plan.data, machine, *rows, n_networks, peak_bytes, seconds)
+    return DryRun(folder, plan.data, machine, *rows)
 
 
 def count(number: int, noun: str) -> str:

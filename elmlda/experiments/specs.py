@@ -34,8 +34,7 @@ from elmlda.settings import DataOptions, MachineOptions, NetworkOptions, OutputO
 if TYPE_CHECKING:
     import pandas as pd
 
-    from elmlda.datasets.split import Dataset
-    from elmlda.experiments.plan import Plan
+    from elmlda.experiments.runner import Plan
 
 COMPARED = Path("results/compared")
 """Default folder of a comparison."""
@@ -96,13 +95,8 @@ class Experiment(Spec):
         check_source(self.dataset)
 
     @abstractmethod
-    def plan(self, loaded: Dataset | None = None) -> Plan:
-        """Return what is to be computed; refuse what cannot work.
-
-        Parameters
-        ----------
-        loaded : the data set, if it has been loaded already
-        """
+    def plan(self) -> Plan:
+        """Load the data and return what is to be computed; refuse what cannot work."""
 
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
         """Return the folder and the plan of the run."""
@@ -155,11 +149,10 @@ class Sweep(SizeOptions, Experiment):
         True, FLAG, "Keep test posteriors and wrong answers, for ensembles.", "extent", is_rare=True
     )
 
-    def plan(self, loaded: Dataset | None = None) -> Plan:
-        """Return the networks to train and test."""
+    def plan(self) -> Plan:
         from elmlda.experiments.sweep import plan_sweep
 
-        return plan_sweep(self, loaded)
+        return plan_sweep(self)
 
 
 class Ensemble(SizeOptions, Experiment):
@@ -183,11 +176,10 @@ class Ensemble(SizeOptions, Experiment):
     ridge: Choice = with_default(OutputOptions, "ridge", 0.0)
     temperature: Choice = with_default(OutputOptions, "temperature", 1.0)
 
-    def plan(self, loaded: Dataset | None = None) -> Plan:
-        """Return the networks to train, and the ensembles to evaluate."""
+    def plan(self) -> Plan:
         from elmlda.experiments.ensemble import plan_ensemble
 
-        return plan_ensemble(self, loaded)
+        return plan_ensemble(self)
 
 
 class Timing(SizeOptions, Experiment):
@@ -203,11 +195,10 @@ class Timing(SizeOptions, Experiment):
     pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each size.", "extent")
     ridge: float = with_default(OutputOptions, "ridge", 0.0, constraint=number())
 
-    def plan(self, loaded: Dataset | None = None) -> Plan:
-        """Return the networks to time."""
+    def plan(self) -> Plan:
         from elmlda.experiments.timing import plan_timing
 
-        return plan_timing(self, loaded)
+        return plan_timing(self)
 
 
 class Compare(SizeOptions, Spec):

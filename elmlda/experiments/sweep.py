@@ -1,8 +1,7 @@
 """Table 1 and Fig. 1: PI-ELM and LDA-ELM on the same input weights, over fan-outs and repeats.
 
 Several ridges share a Gram matrix. Held-out training samples may replace the test part. Data without a
-test part may be divided by repeated stratified cross-validation; every fold of every repeat has a
-network of its own.
+test part may be divided by repeated stratified cross-validation, with a new network for each fold.
 """
 
 from __future__ import annotations
@@ -19,13 +18,21 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from elmlda.core.evaluate import keep_choice, measure_posteriors, posteriors
+from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.names import is_table
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
-from elmlda.experiments.plan import Plan, Result, Stage, as_tuple, identify, load, plan_networks
+from elmlda.experiments.runner import Plan, Result, Stage, identify
 from elmlda.experiments.specs import Compare, Sweep
-from elmlda.networks.train import Recipe, TestedNetwork, train_and_test
-from elmlda.options import LEAVE_ONE_OUT, Choice
+from elmlda.networks.cost import Problem
+from elmlda.networks.train import (
+    Recipe,
+    TestedNetwork,
+    choose_precision,
+    resolve_priors,
+    train_and_test,
+)
+from elmlda.options import LEAVE_ONE_OUT, Choice, declarations
 from elmlda.runs.folder import Run
 from elmlda.runs.tables import FIXED, SWEEP, Key
 from elmlda.settings import NetworkOptions
@@ -53,14 +60,60 @@ class NetworkJob(NamedTuple):
         return train_and_test(data, recipe, self.sizes_by_ridge, threads, self.temperature)
 
 
+class Networks(NamedTuple):
+    """What the networks of an experiment have in common."""
+
+    sizes: tuple[int, ...]
+    """Requested hidden sizes, ascending."""
+    most: int
+    """Most hidden units of LDA without a ridge: the mean of each class takes a dimension of Σ."""
+    options: NetworkOptions
+    cost: Problem
+    """What the largest network costs."""
+
+
+def plan_networks(spec: Any, data: Dataset) -> Networks:
+    """Return what the requested networks have in common; refuse networks that cannot be trained."""
+    sizes = _as_tuple(spec.hidden or tuple(fanout * data.n_inputs for fanout in _as_tuple(spec.fanout)))
+    most = len(data.train.labels) - data.n_classes
+    options = NetworkOptions(**{name: getattr(spec, name) for name in declarations(NetworkOptions)})
+    resolve_priors(spec.priors, data.train.count_classes(data.n_classes))
+    data.input_space.require(options)
+    if spec.ridge == 0 and sizes[-1] > most:
+        largest = {"hidden": most} if spec.hidden else {"fanout": most // data.n_inputs}
+        raise ElmldaError(
+            f"{len(data.train.labels):,} training samples in {data.n_classes:,} classes allow at most "
+            f"{max(0, most):,} hidden units without a ridge, {sizes[-1]:,} are requested.",
+            "Add {ridge}, or use at most {}." if max(largest.values()) > 0 else "Add {ridge}.",
+            ridge="1e-3",
+            **largest,
+        )
+    precision, temperature = (
+        choose_precision(spec.precision, sizes[-1]),
+        getattr(spec, "temperature", 1.0),
+    )
+    cost = Problem.for_dataset(data, sizes, precision, _as_tuple(spec.ridge), temperature)
+    return Networks(sizes, most, options, cost)
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return a tuple as it is, and any other value as a tuple of one."""
+    return value if isinstance(value, tuple) else (value,)
+
+
 def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
-    """Return the networks to train and test."""
-    loaded = loaded or load(spec)
+    """Return the networks to train and test.
+
+    Parameters
+    ----------
+    loaded : the data set, if it has been loaded already
+    """
+    loaded = loaded or load_dataset(spec.dataset, **spec.reading)
     data, is_nested = _divide(spec, loaded), spec.design == "nested"
-    (sizes, most, options, cost), ridges = plan_networks(spec, data), as_tuple(spec.ridge)
+    (sizes, most, options, cost), ridges = plan_networks(spec, data), _as_tuple(spec.ridge)
     # Without a ridge, Σ of larger networks is singular.
     by_ridge = {r: tuple(size for size in sizes if r != 0 or size <= most) for r in ridges}
-    # A ridge that is to be chosen is not known.
+    # A ridge that leave-one-out chooses is unknown before the network is trained.
     rules = {r: (r, None) if isinstance(r, str) else (FIXED, r) for r in ridges}
     keys = [
         SWEEP.key_of(dict(zip(SWEEP.key, (repeat, fold, size, *rules[ridge]), strict=True)))
@@ -74,8 +127,8 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
         """Return a network for each repeat and fold; in the independent design also for each size."""
         largest: dict[Key, int] = {}
         for repeat, fold, size, *_rule in missing:
-            place = repeat, fold, None if is_nested else size
-            largest[place] = max(size, largest.get(place, 0))
+            network = repeat, fold, None if is_nested else size
+            largest[network] = max(size, largest.get(network, 0))
         return [make_job(repeat, fold, size) for (repeat, fold, _), size in largest.items()]
 
     def make_job(repeat: int, fold: int | None, largest: int) -> NetworkJob:
@@ -99,7 +152,7 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
 
 
 def _divide(spec: Sweep, loaded: Dataset) -> Dataset:
-    """Return the training and the test part, or the first fold: no other has fewer training samples."""
+    """Divide the data into training and test part; into the first, smallest training part of folds."""
     if spec.folds:
         fold = take_fold(loaded, spec.folds, spec.seed, 0, 0)
         shared = {name: text for name, text in fold.preparation.items() if name != "rows"}
@@ -192,23 +245,22 @@ def plan_sweeps(spec: Compare, folder: Path) -> list[tuple[Path, Plan]]:
     shared = {entry.name: getattr(spec, entry.name) for entry in fields(spec)}
     if spec.hidden:
         del shared["fanout"]
-    plans: dict[Path, Plan] = {}
-    sources: dict[Path, str] = {}
-    names = as_tuple(spec.dataset)
+    plans, sources = dict[Path, Plan](), dict[Path, str]()
+    names = _as_tuple(spec.dataset)
     tables = [name for name in names if is_table(Path(name))]
     for name in names:
-        # If there are tables, columns are the tables'; otherwise loading refuses them.
+        # Column options are for the tables, if there are any; other data sets refuse them.
         columns = {"label": None, "drop": (), "header": None} if tables and name not in tables else {}
         options = shared | columns | {"dataset": name, "keep": False, "folds": None}
-        loaded = load(Sweep(**options))
-        where = folder / loaded.name
-        if where in sources:
+        loaded = load_dataset(name, **Sweep(**options).reading)
+        subfolder = folder / loaded.name
+        if subfolder in sources:
             raise ElmldaError(
-                f"{sources[where]} and {name} would share the folder {where}.",
+                f"{sources[subfolder]} and {name} would share the folder {subfolder}.",
                 "Rename one of them, or give it another {out} by itself.",
                 out=None,
             )
         folds = spec.folds if loaded.test is None else None
-        plans[where] = plan_sweep(Sweep(**options | {"folds": folds}), loaded)
-        sources[where] = str(name)
+        plans[subfolder] = plan_sweep(Sweep(**options | {"folds": folds}), loaded)
+        sources[subfolder] = str(name)
     return [*plans.items()]

@@ -14,13 +14,13 @@ import pandas as pd
 from elmlda import paper
 from elmlda.core import FloatArray, IntArray
 from elmlda.core.evaluate import posteriors
+from elmlda.datasets.arrays import NOT_ARRAYS
 from elmlda.datasets.catalogue import MNIST_SHA256
 from elmlda.errors import LONGEST_NAME, ElmldaError, printable
 from elmlda.experiments.specs import list_options
-from elmlda.files import NOT_ARRAYS
 from elmlda.options import LEAVE_ONE_OUT
-from elmlda.runs.folder import MANIFEST, read_manifest, read_rows
-from elmlda.runs.kept import ENSEMBLE, KEPT, list_kept, read_kept
+from elmlda.runs.folder import KEPT, MANIFEST, read_manifest, read_rows
+from elmlda.runs.kept import MEMBERS, list_kept, read_kept
 from elmlda.runs.tables import SWEEP, TABLES, Table
 
 NOTES = "NOTES.md"
@@ -100,7 +100,7 @@ class Records:
                 labels = test["labels"]
         except (OSError, KeyError, *NOT_ARRAYS) as error:
             raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error
-        part = "" if list_kept(self.folder) else ENSEMBLE
+        part = "" if list_kept(self.folder) else MEMBERS
         networks = list_kept(self.folder, part)
         names = "labels", "loo_temperature", "log_posteriors", kind
         fold_labels, chosen, scores, answers = (

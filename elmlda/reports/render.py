@@ -24,9 +24,9 @@ from markupsafe import Markup
 
 from elmlda import __version__
 from elmlda.errors import printable
-from elmlda.files import write_atomically
 from elmlda.reports.claims import VERDICTS
 from elmlda.reports.figures import DARK, WIDTH
+from elmlda.runs.folder import write_atomically
 
 COLUMN = re.compile(r"^(\+?)(.+?) \| (.+?) (\S+?)(?: (\w*interval|\w*half))?$")
 """A column in templates/words.toml."""

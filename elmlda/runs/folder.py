@@ -1,13 +1,13 @@
-"""A run's folder: one writer at a time; rows are on disk before the next result is waited for.
+"""A run's folder: one process writes to it, and rows are on disk before the next job is waited for.
 
 The rows of a job are written at once. They mark the job as done, so the arrays that the job keeps are
 on disk before them. A torn last line, left by a killed process or a power failure, is dropped when the
 run continues.
 
-`manifest.json` has the settings that the results depend on, and how the results were made. `run` has
-the settings that all experiments of the folder share, `experiments` those of each experiment; both
-without defaults, so that an option which is added later, with a default that changes nothing, breaks no
-old run. `commands` and `machines` say what computed the rows.
+`manifest.json` records the options that the rows depend on: in `run` those that all experiments of the
+folder share, in `experiments` those of one experiment. Defaults are left out, so an option that is
+added later can have a default that breaks no old run. `commands` and `machines` say what computed the
+rows.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import errno
 import io
 import json
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,20 @@ import pandas as pd
 
 from elmlda import __version__
 from elmlda.errors import ElmldaError, join_words, printable
-from elmlda.files import TEMPORARY, explain_refusal, sync_folder, write_atomically
-from elmlda.runs.kept import ENSEMBLE, KEPT, list_kept
 from elmlda.runs.tables import Table, format_cell
 
 SCHEMA = 4
 MANIFEST = "manifest.json"
-RESTORE = "Restore it, or use another {out} for a new run."
 LOCK = ".lock"
+KEPT = "kept"
+"""Subfolder of the arrays that a run keeps, see `elmlda.runs.kept`."""
+TEMPORARY = ".elmlda-"
+"""Prefix of temporary files."""
+RESTORE = "Restore it, or use another {out} for a new run."
+RESUME = (
+    "Recorded results are safe: remove the cause and run the same command again, or use another {out}."
+)
+NO_FOLDER = "The folder is gone: restore it and run the same command again, or use another {out}."
 
 
 @dataclass(frozen=True)
@@ -94,13 +101,12 @@ def open_run(
         try:
             lock = filelock.FileLock(folder / LOCK).acquire(timeout=0)
         except filelock.Timeout:
-            fact = f"{folder} is being written by another elmlda."
+            fact = f"another elmlda is writing to {folder}."
             raise ElmldaError(fact, "Wait for it, or use another {out}.", out=None) from None
     with lock:
         require_same_run(folder, identity)
-        for place in (folder, folder / KEPT, folder / KEPT / ENSEMBLE):
-            for left_over in place.glob(f"{TEMPORARY}*"):
-                left_over.unlink()
+        for left_over in (*folder.glob(f"{TEMPORARY}*"), *(folder / KEPT).rglob(f"{TEMPORARY}*")):
+            left_over.unlink()
         path = folder / f"{identity.experiment}.csv"
         if path.exists():
             with explain_refusal(path), path.open("r+b") as file:
@@ -175,7 +181,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 def has_results(folder: Path, manifest: Mapping[str, Any]) -> bool:
     """Tell whether the folder has rows or kept networks."""
     has_rows = any((folder / f"{name}.csv").exists() for name in manifest["experiments"])
-    return has_rows or any(list_kept(folder, part) for part in ("", ENSEMBLE))
+    return has_rows or any((folder / KEPT).rglob("[0-9]*.npz"))
 
 
 def require_same_run(folder: Path, identity: Identity) -> None:
@@ -183,7 +189,7 @@ def require_same_run(folder: Path, identity: Identity) -> None:
     manifest = read_manifest(folder)
     path = folder / f"{identity.experiment}.csv"
     if manifest is None and path.exists():
-        fact = f"{path} is there without {MANIFEST}, so nobody knows how it was made."
+        fact = f"{path} has no {MANIFEST} beside it that says how its rows were computed."
         raise ElmldaError(fact, RESTORE, out=None)
     if manifest is None or not has_results(folder, manifest):
         return  # a run that failed at once may start again with other options
@@ -230,3 +236,44 @@ def write_manifest(
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     write_atomically(folder / MANIFEST, f"{text}\n".encode())
     return number
+
+
+# Files
+
+
+@contextmanager
+def explain_refusal(path: Path, advice: str = RESUME) -> Iterator[None]:
+    """Turn the system's refusal to write into an error that names the file and says what to do."""
+    try:
+        yield
+    except OSError as error:
+        # If the folder is gone, the results recorded in it are not safe.
+        is_gone = error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUME
+        fact = f"{path}: cannot be written: {error.strerror or error}."
+        raise ElmldaError(fact, NO_FOLDER if is_gone else advice, out=None) from error
+
+
+def write_atomically(path: Path, content: bytes, advice: str = RESUME) -> None:
+    """Write the whole file or nothing, with errors that name the file and say what to do."""
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    with explain_refusal(path, advice):
+        try:
+            with temporary.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the names of a folder's files to disk, if the system can."""
+    with suppress(PermissionError):  # as on Windows
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elmlda.files import NOT_ARRAYS, explain_refusal, write_atomically
+from elmlda.datasets.arrays import NOT_ARRAYS
+from elmlda.runs.folder import KEPT, explain_refusal, write_atomically
 
-KEPT = "kept"
-ENSEMBLE = "ensemble"
+MEMBERS = "ensemble"
 """Subfolder of the networks that an ensemble trained."""
 GROUP = 20
 """Number of networks in a packed file."""
@@ -89,7 +89,7 @@ def read_at_size(
 ) -> dict[int, NDArray[Any]]:
     """Read one array of the networks whose largest size is `n_hidden`; None: of all such networks."""
     arrays: dict[int, NDArray[Any]] = {}
-    for part in ("", ENSEMBLE):
+    for part in ("", MEMBERS):
         numbers = list_kept(folder, part) if networks is None else networks
         sizes = read_kept(folder, "sizes", numbers, part)
         same_size = [number for number in sizes if sizes[number][-1] == n_hidden]

@@ -38,7 +38,7 @@ def test_rows_a_table_and_what_to_do_next(succeed, tmp_path, name):
 @pytest.mark.parametrize("command", [*COMMANDS.values(), "compare --dataset iris,wine --repeats 1"])
 def test_a_dry_run_writes_nothing(succeed, tmp_path, command):
     shown = succeed(f"{command} --dry-run")
-    for fact in ("results/", "iris", "100 to train on" if "compare" not in command else "wine", "GB"):
+    for fact in ("results/", "iris", "100 training" if "compare" not in command else "wine", "GB"):
         assert fact in shown
     assert files(tmp_path) == []
 

@@ -69,7 +69,7 @@ def test_a_run_that_grows_trains_only_what_is_missing(tmp_path, few, more, n_net
     }
     assert promised.n_networks == n_networks
     assert promised.n_recorded == len(old.keys() & new)
-    assert len(after) == promised.n_wanted
+    assert len(after) == promised.n_rows
     lines = (tmp_path / "grown/sweep.csv").read_text().splitlines()
     assert len(lines) == 1 + len(old.keys() | new.keys()), "no row is appended again"
     alone = large.run(tmp_path / "alone")
@@ -161,7 +161,7 @@ def test_a_dry_run_promises_what_the_run_does(tmp_path, experiment):
     bar = Mock()
     rows = experiment.run(folder, progress=bar)
     assert bar.update.call_count == promised.n_networks
-    assert len(rows) == promised.n_wanted
+    assert len(rows) == promised.n_rows
     done = experiment.dry_run(folder)
     assert (done.n_recorded, done.n_networks, done.seconds) == (len(rows), 0, 0.0)
     assert f"{promised.n_networks} networks" in str(promised)

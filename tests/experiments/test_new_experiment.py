@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from elmlda.experiments.plan import Plan, Result, Stage, identify, load
+from elmlda import load_dataset
+from elmlda.experiments.runner import Plan, Result, Stage, identify
 from elmlda.experiments.specs import Experiment
 from elmlda.options import number, option, whole
 from elmlda.reports.load import read_records
@@ -36,8 +37,8 @@ class Norms(Experiment):
     repeats: int = option(5, whole(), "Networks with new random weights.", "extent")
     scale: float = option(1.0, number(above=True), "Factor of the weights.", "experiment")
 
-    def plan(self, loaded=None):
-        data = (loaded or load(self)).split()
+    def plan(self):
+        data = load_dataset(self.dataset, **self.reading).split()
         keys = [(repeat, power) for repeat in range(self.repeats) for power in (1, 2)]
 
         def find_jobs(missing, _):

@@ -9,7 +9,7 @@ from made_runs import MNIST
 from run_folders import assert_same_counts, files_in
 
 from elmlda import Sweep
-from elmlda.cli.runs import make_command
+from elmlda.cli.commands import make_command
 from elmlda.errors import ElmldaError
 from elmlda.options import number, option
 from elmlda.reports.load import matches_paper

@@ -5,13 +5,13 @@ import subprocess
 import pytest
 from command_line import ELMLDA, invoke_here, read_rows
 
-from elmlda.runs.kept import ENSEMBLE, list_kept, read_kept
+from elmlda.runs.kept import MEMBERS, list_kept, read_kept
 
 PLANS = {
     "sweep": "sweep --dataset iris --hidden 20,40,60 --repeats 120",
     "ensemble": "ensemble --dataset iris --hidden 40 --n 6 --repeats 20",
 }
-PARTS = "", ENSEMBLE
+PARTS = "", MEMBERS
 FASTER = "--quiet", "--threads", "1"
 
 

@@ -5,7 +5,7 @@ import pytest
 from run_folders import files_in, room_for
 
 from elmlda.errors import ElmldaError
-from elmlda.runs.kept import ENSEMBLE, keep_network, list_kept, read_kept
+from elmlda.runs.kept import MEMBERS, keep_network, list_kept, read_kept
 
 
 def arrays_of(network, more=0):
@@ -85,7 +85,7 @@ def test_a_broken_file_is_not_packed(tmp_path):
     assert_kept(tmp_path, range(20))
 
 
-@pytest.mark.parametrize("part", ["", ENSEMBLE])
+@pytest.mark.parametrize("part", ["", MEMBERS])
 def test_a_run_folder_that_is_gone_is_not_made_again(tmp_path, part):
     with pytest.raises(ElmldaError, match=str(tmp_path / "run")):
         keep_network(tmp_path / "run", 0, arrays_of(0), part)

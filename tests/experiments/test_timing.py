@@ -5,10 +5,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from elmlda.core.hidden import HiddenLayer, draw_uniform_weights
-from elmlda.networks import time_pair as module
-from elmlda.networks.time_pair import ORDER, time_pair
-
-UNIFORM = np.full(4, 0.25)
+from elmlda.experiments import timing
+from elmlda.experiments.timing import ORDER, time_pairs
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def draw(n_inputs, n_hidden, scale, seed=0, dtype=np.float32):
 def run(dataset, **settings):
     priors = np.full(dataset.n_classes, 1 / dataset.n_classes)
     make = settings.pop("make", lambda: draw(dataset.n_inputs, 9, dataset.input_scale))
-    return time_pair(make, dataset.train, dataset.test, priors, **settings)
+    return time_pairs(make, dataset, priors, **settings)
 
 
 def test_the_order_is_pi_lda_lda_pi(dataset):
@@ -36,8 +34,8 @@ def test_the_order_is_pi_lda_lda_pi(dataset):
 def test_the_common_part_is_booked_to_both_and_the_test_once(dataset, monkeypatch):
     """A clock that every look moves on by a second."""
     looks = iter(range(1000))
-    monkeypatch.setattr(module.time, "process_time", lambda: float(next(looks)))
-    monkeypatch.setattr(module.time, "perf_counter", lambda: 0.0)
+    monkeypatch.setattr(timing.time, "process_time", lambda: float(next(looks)))
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: 0.0)
     for row in run(dataset):
         # Drawing 1, training outputs 1, test outputs 1, solution 1, test 1; memory in between is not.
         assert (row["cpu_seconds"], row["test_seconds"], row["seconds"]) == (5, 2, 0)

@@ -5,7 +5,7 @@ import secrets
 import pytest
 
 from elmlda.errors import ElmldaError
-from elmlda.files import TEMPORARY, write_atomically
+from elmlda.runs.folder import TEMPORARY, write_atomically
 
 
 def test_a_link_at_a_temporary_name_is_not_followed(tmp_path, monkeypatch):

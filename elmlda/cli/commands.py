@@ -1,0 +1,301 @@
+"""The commands: sweep, ensemble, timing and compare make runs; verify, report and data."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from elmlda import stop
+from elmlda.cli.options import Command, build, options_of, quiet_option, run_options
+from elmlda.cli.terminal import say
+from elmlda.errors import ElmldaError, format_shape, join_words, printable
+from elmlda.experiments import specs
+from elmlda.settings import DataOptions, MachineOptions
+
+if TYPE_CHECKING:
+    from elmlda.datasets.catalogue import DatasetInfo
+    from elmlda.datasets.describe import TableDescription
+    from elmlda.datasets.split import Dataset
+    from elmlda.experiments.runner import Plan
+
+FORMATS = ("csv", "svg", "md", "html", "png")
+OWN, SHIPPED = Path("results/mnist"), Path("results/paper")
+"""Default folder of runs on MNIST, and the registered run of a clone."""
+NAME_WIDTH = 14
+"""Width of the first column of what `elmlda data` prints."""
+MANY_COLUMNS = 40
+"""If a file has more columns, `elmlda data info` shows only those that need attention."""
+
+
+def make_command(kind: type[specs.Spec], help: str) -> click.Command:
+    """Return a command that makes runs; its options are those of the class."""
+
+    @click.command(kind.name, cls=Command, help=help)
+    @options_of(kind)
+    @run_options
+    def command(out: Path | None, quiet: bool, dry_run: bool, **values: Any) -> None:
+        spec, machine = build(kind, values), build(MachineOptions, values)
+        is_shown = not (quiet or dry_run)
+        if is_shown:
+            datasets: Any = spec.dataset if kind.is_group else [spec.dataset]
+            say(f"Loading {', '.join(map(str, datasets))}.", err=True)
+        plans = spec.plans(out)
+        for folder, plan in plans:
+            _carry_out(plan, folder, machine, quiet, dry_run)
+        if is_shown:
+            folder = plans[0][0].parent if kind.is_group else plans[0][0]
+            say(f"Next: elmlda report {shlex.quote(str(folder))}")
+
+    return command
+
+
+def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, quiet: bool, dry_run: bool) -> None:
+    """Run a plan and show its rows, or say what running it would take."""
+    from elmlda.experiments.runner import count, open_bar, preview, run_plan
+    from elmlda.reports.load import matches_paper
+    from elmlda.reports.summary import summarise
+
+    expected = preview(plan, folder, machine)
+    if dry_run:
+        say(expected)
+        return
+    total = expected.n_networks
+    if not quiet:
+        todo = f"{count(total, 'network')} to train, {expected.needs}"
+        done = f"{count(expected.n_recorded, 'row')} recorded, no network to train"
+        say(f"{folder}: {todo if total else done}.", err=True)
+    bar = open_bar(total, not quiet)
+    stop.describe = lambda: (
+        f"{bar.n:,} of {count(total, 'network')} {'is' if total == 1 else 'are'} recorded in {folder}. "
+        "The same command continues from there."
+    )
+    rows = run_plan(plan, folder, machine, bar)
+    if not quiet and len(rows):
+        is_papers = matches_paper(plan.identity.run, plan.identity.own)
+        say(f"{summarise(plan.table, rows, is_papers)}\n")
+        say(f"Rows: {folder / plan.table.name}.csv")
+
+
+sweep = make_command(
+    specs.Sweep,
+    """Count test errors of PI-ELM and LDA-ELM on the same weights (Table 1).
+
+    Each network's rows are in the run's folder as soon as the network is tested. The same command
+    continues the run; --repeats and --fanout may grow.
+    """,
+)
+ensemble = make_command(
+    specs.Ensemble,
+    """Count test errors of LDA-ELM networks combined by their mean posteriors (Fig. 2).
+
+    Member i of repeat r is network r·n + i of the run. Networks of this size that a sweep has kept
+    in the run's folder are used; only missing networks are trained.
+    """,
+)
+timing = make_command(
+    specs.Timing,
+    """Time PI-ELM and LDA-ELM as the paper writes them, and both in one pass (Table 2).
+
+    One thread, processor time, pairs in the order PI, LDA, LDA, PI. Keep the machine idle meanwhile.
+    """,
+)
+compare = make_command(
+    specs.Compare,
+    """Compare PI-ELM with LDA-ELM on several data sets.
+
+    A data set with a test part keeps it; any other gets repeated stratified cross-validation. Each
+    data set is a run in a folder of its own; elmlda report makes a page of all runs.
+    """,
+)
+
+
+@click.command(cls=Command)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RUN")
+@click.option("--n", default=12, show_default=True, type=click.IntRange(1), help="Rows to recompute.")
+@click.option("--fanout", type=click.IntRange(1), help="Only rows up to this fan-out, which are fast.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Chooses the rows.")
+@click.option("--dataset", metavar="PATH", help="The run's own data, if they are not in this folder.")
+def verify(folder: Path, n: int, fanout: int | None, seed: int, dataset: str | None) -> None:
+    """Recompute random rows of a RUN by the paper's equations, in float64.
+
+    The code that trained the run is not used. Counts may differ by one or two if the run was computed
+    in float32 or on another processor; the exit code is 1 if a count differs by more.
+    """
+    import numpy as np
+
+    from elmlda.verify import find_differences, verify_run
+
+    rng = np.random.default_rng(seed)
+    rows = verify_run(folder, n, rng, fanout_up_to=fanout, data=dataset, progress=True)
+    say(rows.drop(columns=["precision", "n_test"]).dropna(axis=1, how="all").to_string(index=False))
+    off = find_differences(rows)
+    worst = off.max(initial=0)
+    say(
+        f"{len(rows)} records recomputed, {len(off)} counts: {(off == 0).sum()} equal, "
+        f"{(off == 1).sum()} off by one, the worst off by {worst}."
+    )
+    if worst > 2:
+        click.get_current_context().exit(1)
+
+
+@click.command(cls=Command)
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN]...")
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(FORMATS),
+    multiple=True,
+    help="Make only this; may be given several times.  [default: all but png]",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser afterwards.")
+def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> None:
+    """Make tables, figures and pages beside the paper's from the rows in each RUN's folder.
+
+    RUN is the folder of a run, or one with several runs in it, such as that of elmlda compare; without
+    one, results/mnist. Nothing is trained: the report of an unfinished run shows the rows so far.
+    """
+    from elmlda.reports import report as make_report
+
+    if opens and formats and "html" not in formats:
+        raise click.UsageError("--open needs the page: add --format html.")
+    if not runs and not OWN.exists():
+        shipped = f", or name {SHIPPED}, which comes with elmlda" if SHIPPED.exists() else ""
+        raise ElmldaError(f"{OWN}: there is no run. Make one with elmlda sweep{shipped}.")
+    for folder in runs or [OWN]:
+        say(make_report(folder, formats or None))
+        if opens:
+            click.launch((folder / "report.html").absolute().as_uri())
+
+
+# elmlda data
+
+
+@click.group()
+def data() -> None:
+    """Show the data sets, and fetch those that do not come with elmlda."""
+
+
+@data.command("list", cls=Command)
+def list_command() -> None:
+    """List the data sets of the catalogue."""
+    from elmlda.datasets.catalogue import CATALOGUE
+
+    for info in CATALOGUE.values():
+        away = "" if info.is_here else f"  (elmlda data fetch {info.name})"
+        _say_values({info.name: f"{_describe_size(info)}{away}\n{info.origin}; {info.licence}"})
+
+
+@data.command(cls=Command)
+@click.argument("dataset", metavar="NAME|FILE")
+@options_of(DataOptions, DataOptions().reading)
+def info(dataset: str, **values: Any) -> None:
+    """Show a data set's origin, licence, citation, inputs, classes and checksums.
+
+    For your own file: how each column is read, missing values, classes and split, and what to do about
+    problems.
+    """
+    from elmlda.datasets.catalogue import CATALOGUE, load_dataset
+    from elmlda.datasets.describe import describe_table
+    from elmlda.datasets.names import is_table
+
+    reading = build(DataOptions, values).reading
+    if is_table(Path(dataset)):
+        missing = reading.pop("missing")
+        table = describe_table(dataset, **reading)
+        _say_values(_describe_table(table, missing))
+        try:
+            content = load_dataset(dataset, missing=missing, **reading).split()
+        except ElmldaError as error:
+            problems = [*table.columns["problem"].dropna(), error]
+            for line in dict.fromkeys(problem.for_command_line() for problem in problems):
+                _say_values({"to do": line})
+        else:
+            _say_values(_describe_content(content))
+        return
+    entry = CATALOGUE.get(dataset)
+    if entry:
+        keys = ("title", "origin", "licence", "citation")
+        _say_values({**{key: getattr(entry, key) for key in keys}, "folder": entry.where})
+        if not entry.is_here:
+            fetch_it = f"not here yet: elmlda data fetch {entry.name}"
+            _say_values({"size": f"{_describe_size(entry)}\n{fetch_it}"})
+            return
+    _say_values(_describe_content(load_dataset(dataset, **reading).split()))
+
+
+@data.command(cls=Command)
+@click.argument("name")
+@quiet_option
+def fetch(name: str, quiet: bool) -> None:
+    """Fetch a data set that does not come with elmlda, from its mirrors.
+
+    Each file is compared with its SHA-256 before it counts. Nothing else downloads anything. Files that
+    you have need no fetching: use their folder with --dataset.
+    """
+    from elmlda.datasets.catalogue import fetch_dataset
+
+    lines = fetch_dataset(name, progress=not quiet and sys.stderr.isatty())
+    if not quiet:
+        say("\n".join(lines))
+
+
+def _say_values(values: dict[str, object]) -> None:
+    """Print names and values; further lines of a value are indented."""
+    indent = "\n" + " " * (NAME_WIDTH + 1)
+    for name, value in values.items():
+        say(f"{name:{NAME_WIDTH}} {str(value).replace(chr(10), indent)}")
+
+
+def _describe_size(info: DatasetInfo) -> str:
+    """Format as in 60,000 + 10,000 × 784, 10 classes."""
+    n_samples = " + ".join(f"{count:,}" for count in info.n_samples)
+    return f"{n_samples} × {info.n_inputs}, {len(info.classes)} classes"
+
+
+def _describe_table(table: TableDescription, missing: str | None) -> dict[str, object]:
+    """Describe each column of a file, and its missing values."""
+    gaps = f", {table.n_incomplete:,} of them with missing values" if table.n_incomplete else ""
+    ways = ": use --missing drop or --missing mean" if gaps and missing is None else ""
+    values: dict[str, object] = {
+        "first line": "names of columns"
+        if table.has_names
+        else "a sample; columns are numbered from 1",
+        "samples": f"{table.n_samples:,}{gaps}{ways}",
+    }
+    columns = table.columns
+    if len(columns) > MANY_COLUMNS:
+        is_plain = columns["kind"].isin(["numbers", "words"]) & (columns["missing"] == 0)
+        columns = columns[~is_plain]
+        values["not shown"] = f"{is_plain.sum():,} columns of numbers or words without gaps"
+    if len(columns):
+        listed = columns.drop(columns="problem").rename(index=lambda name: printable(name, 30))
+        values["columns"] = listed.to_string()
+    return values
+
+
+def _describe_content(dataset: Dataset) -> dict[str, object]:
+    """Describe the inputs, the classes and the split that a network would get."""
+    import pandas as pd
+
+    assert dataset.test is not None
+    shape = f", images of {format_shape(dataset.image_shape)}" if dataset.image_shape else ""
+    scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"
+    values: dict[str, object] = {"inputs": f"{dataset.n_inputs}{shape}, {scaled}"}
+    if dataset.feature_names:
+        values["names"] = join_words(dataset.feature_names)
+    if dropped := dataset.preparation.get("drop"):
+        values["left out"] = printable(dropped)
+    if dataset.n_filled:
+        filled = ", ".join(f"{n:,} in {printable(name)}" for name, n in dataset.n_filled.items())
+        values["filled"] = f"values that were missing: {filled}"
+    values["split"] = dataset.preparation.get("split", "its own")
+    counts = [part.count_classes(dataset.n_classes) for part in (dataset.train, dataset.test)]
+    sizes = {name: [*n, n.sum()] for name, n in zip(("train", "test"), counts, strict=True)}
+    table = pd.DataFrame(sizes, [*map(printable, dataset.classes), "all"])
+    values["samples"] = table.to_string(formatters=["{:,}".format] * 2)
+    values["SHA-256"] = "\n".join(f"{sha256} {name}" for name, sha256 in dataset.checksums.items())
+    return values
