@@ -21,9 +21,6 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeAlias, TypeVar, dataclass
 
 from elmlda.errors import ElmldaValueError, UnknownNameError, printable, suggest_name
 
-ACTIVATIONS = ("tanh", "logistic", "relu", "softsign", "sine")
-INPUT_WEIGHTS = ("uniform", "constrained", "receptive-field", "receptive-field-constrained")
-OUTPUTS = ("lda", "pi")
 LEAVE_ONE_OUT = "loo"
 """Value of an option that leave-one-out cross-validation chooses."""
 LARGEST_COUNT, LARGEST_SIZE = 10_000_000, 1_000_000
@@ -53,7 +50,7 @@ Names: TypeAlias = str | Path | Iterable[str | Path]
 
 
 class OptionError(ElmldaValueError):
-    """An option has a value that it cannot have."""
+    """The value of an option is not allowed."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Constraint:
     expected: str
     """Description for messages, such as: a whole number from 1 to 10,000."""
     convert: Callable[[Any], Any]
-    """Converts a value to the form that is kept; raises ValueError or TypeError if it cannot."""
+    """Converts a value to the form that the option keeps; raises ValueError or TypeError."""
     allows: Callable[[Any], object] = lambda _: True
     """Whether a converted value is allowed."""
     metavar: str = "TEXT"
@@ -90,7 +87,7 @@ class Constraint:
 
 
 class _ReasonError(ValueError):
-    """The reason why a value is refused, for the message."""
+    """A value is not allowed for a reason that the message explains."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class Declaration:
     """The declaration of an option."""
 
     default: Any
-    """As it is written on the command line; None if the option need not have a value."""
+    """As written on the command line; None if the option may be without a value."""
     constraint: Constraint
     help: str
     scope: str
@@ -106,11 +103,11 @@ class Declaration:
     changes_draw: bool = False
     """Whether runs that differ in the option have different input weights."""
     stated_by_paper: bool | None = True
-    """False if the paper leaves the value open; None if expected results do not depend on it."""
+    """False if the paper leaves the value open; None if it does not change expected results."""
     is_rare: bool = False
     """Whether the help explains the option only on request."""
     excludes: str = ""
-    """Another option that cannot be given as well."""
+    """Another option that cannot be combined with this one."""
 
 
 def option(*declared: Any, **flags: Any) -> Any:
@@ -148,8 +145,7 @@ class Options:
 
     def __new__(cls, *_: Any, **values: Any) -> Self:
         """Refuse unknown arguments with the nearest known name."""
-        if not values.keys() <= cls.__dataclass_fields__.keys():
-            _refuse_unknown(values, declarations(cls), cls.__name__)
+        _refuse_unknown(values, declarations(cls), cls.__name__)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -176,7 +172,7 @@ class Options:
             for entry in fields(self)
             for value in [getattr(self, entry.name)]
             if scope in (None, entry.metadata["declared"].scope)
-            # No default is an array or a table, whose comparison would be elementwise.
+            # Types first: values may be arrays or tables, which compare elementwise.
             and (type(value) is not type(entry.default) or value != entry.default)
         }
 
@@ -218,17 +214,16 @@ def checks_names(function: Callable[Parameters, Returned]) -> Callable[Parameter
 
     @wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
-        if not kwargs.keys() <= parameters:
-            _refuse_unknown(kwargs, parameters, f"{function.__name__}()")
+        _refuse_unknown(kwargs, parameters, f"{function.__name__}()")
         return function(*args, **kwargs)
 
     return call
 
 
-def _refuse_unknown(given: Iterable[str], names: Collection[str], what: str) -> None:
-    for name in given:
+def _refuse_unknown(arguments: Iterable[str], names: Collection[str], function: str) -> None:
+    for name in arguments:
         if name not in names:
-            raise UnknownNameError(f"{what} has no argument {name!r}. {suggest_name(name, names)}")
+            raise UnknownNameError(f"{function} has no argument {name!r}. {suggest_name(name, names)}")
 
 
 # Constraints

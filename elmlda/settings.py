@@ -6,19 +6,17 @@ Each option is declared here once; experiments and estimators inherit the groups
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from elmlda.errors import ElmldaError
 from elmlda.machine import count_cores, share_cores
 from elmlda.options import (
-    ACTIVATIONS,
     COLUMN,
     COLUMNS,
     FLAG,
-    INPUT_WEIGHTS,
     NUMBERS,
-    OUTPUTS,
     PRIORS,
     SOURCE,
     TEXT,
@@ -41,72 +39,56 @@ if TYPE_CHECKING:
     Source: TypeAlias = str | Path | pd.DataFrame | tuple[Any, Any]
     """A data set's name, a path, a DataFrame, or inputs and labels."""
 
-PAPER_RANGE = 0.5
-"""The paper's input weights are uniform between minus and plus this number."""
 MOST_PROCESSES = 1024
 
-
-NETWORK: dict[str, Any] = {"scope": "network", "is_rare": True}
+_network_option = partial(option, scope="network", is_rare=True)
 
 
 class NetworkOptions(Options):
     """Everything that defines a network except seed, data, size and ridge."""
 
-    activation: str = option(
-        "tanh", one_of(*ACTIVATIONS), "Activation function, Eq. (2).", stated_by_paper=False, **NETWORK
-    )
-    bias: bool = option(
-        False,
-        FLAG,
-        "Give each hidden unit a random bias.",
-        changes_draw=True,
+    activation: str = _network_option(
+        "tanh",
+        one_of("tanh", "logistic", "relu", "softsign", "sine"),
+        "Activation function, Eq. (2).",
         stated_by_paper=False,
-        **NETWORK,
     )
-    weight_range: float = option(
-        PAPER_RANGE,
+    bias: bool = _network_option(
+        False, FLAG, "Give each hidden unit a random bias.", changes_draw=True, stated_by_paper=False
+    )
+    weight_range: float = _network_option(
+        0.5,
         number(above=True),
         "Uniform input weights are between minus and plus this number.",
         changes_draw=True,
-        **NETWORK,
     )
-    input_scale: float | None = option(
+    input_scale: float | None = _network_option(
         None,
         number(above=True),
         "Multiply inputs by this number.  [default: 1/255 for bytes, else 1]",
         stated_by_paper=False,
-        **NETWORK,
     )
-    priors: Priors = option(
-        "uniform",
-        PRIORS,
-        "Class priors π, Eq. (15): uniform, frequencies, or a number for each class.",
-        **NETWORK,
+    priors: Priors = _network_option(
+        "uniform", PRIORS, "Class priors π, Eq. (15): uniform, frequencies, or a number for each class."
     )
-    precision: str = option(
+    precision: str = _network_option(
         "mixed",
         one_of("mixed", "double"),
         "mixed: float32 up to the Gram matrix, float64 from there. double: float64 throughout.",
         stated_by_paper=None,
-        **NETWORK,
     )
-    input_weights: str = option(
+    input_weights: str = _network_option(
         "uniform",
-        one_of(*INPUT_WEIGHTS),
+        one_of("uniform", "constrained", "receptive-field", "receptive-field-constrained"),
         "uniform: as in the paper. constrained: differences of two training samples of different "
         "classes. receptive-field: in a random rectangle of the image.",
         changes_draw=True,
-        **NETWORK,
     )
-    weight_norm: float = option(
-        2.0,
-        number(above=True),
-        "Norm of a unit's weights, if not uniform.",
-        changes_draw=True,
-        **NETWORK,
+    weight_norm: float = _network_option(
+        2.0, number(above=True), "Norm of a unit's weights, if not uniform.", changes_draw=True
     )
-    min_field: int = option(
-        10, whole(), "Pixels of the smallest receptive field.", changes_draw=True, **NETWORK
+    min_field: int = _network_option(
+        10, whole(), "Pixels of the smallest receptive field.", changes_draw=True
     )
 
     @property
@@ -133,10 +115,10 @@ class OutputOptions(Options):
     temperature: Choice = option(
         1.0,
         or_loo(number(above=True)),
-        "Also measure posteriors with LDA's scores times this number; loo chooses it.",
+        "Also measure posteriors of LDA's scores times this number; loo chooses it.",
         "experiment",
     )
-    output: str = option("lda", one_of(*OUTPUTS), "Also what the ridge is chosen for.", "network")
+    output: str = option("lda", one_of("lda", "pi"), "Method that the ridge is chosen for.", "network")
 
 
 class DataOptions(Options):
@@ -184,10 +166,13 @@ class MachineOptions(Options):
 
     jobs: int = option(1, whole(1, MOST_PROCESSES), "Train this many networks at a time.", "machine")
     threads: int | None = option(
-        None, whole(1, MOST_PROCESSES), "BLAS threads of each.  [default: cores / --jobs]", "machine"
+        None,
+        whole(1, MOST_PROCESSES),
+        "BLAS threads of each network.  [default: cores / --jobs]",
+        "machine",
     )
     cluster: str | None = option(
-        None, TEXT, "Train there: address or file of a Dask scheduler.", "machine", excludes="jobs"
+        None, TEXT, "Address or file of a Dask scheduler to train on.", "machine", excludes="jobs"
     )
 
     def __post_init__(self) -> None:

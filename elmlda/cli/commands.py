@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elmlda import stop
-from elmlda.cli.options import Command, build, options_of, quiet_option, run_options
+from elmlda.cli.options import QUIET, RUN_OPTIONS, Command, build, make_params
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
 from elmlda.experiments import specs
@@ -34,9 +34,7 @@ MANY_COLUMNS = 40
 def make_command(kind: type[specs.Spec], help: str) -> click.Command:
     """Return a command that makes runs; its options are those of the class."""
 
-    @click.command(kind.name, cls=Command, help=help)
-    @options_of(kind)
-    @run_options
+    @click.command(kind.name, cls=Command, help=help, params=[*make_params(kind), *RUN_OPTIONS])
     def command(out: Path | None, quiet: bool, dry_run: bool, **values: Any) -> None:
         spec, machine = build(kind, values), build(MachineOptions, values)
         is_shown = not (quiet or dry_run)
@@ -189,9 +187,8 @@ def list_command() -> None:
         _say_values({info.name: f"{_describe_size(info)}{away}\n{info.origin}; {info.licence}"})
 
 
-@data.command(cls=Command)
+@data.command(cls=Command, params=make_params(DataOptions, DataOptions().reading))
 @click.argument("dataset", metavar="NAME|FILE")
-@options_of(DataOptions, DataOptions().reading)
 def info(dataset: str, **values: Any) -> None:
     """Show a data set's origin, licence, citation, inputs, classes and checksums.
 
@@ -227,9 +224,8 @@ def info(dataset: str, **values: Any) -> None:
     _say_values(_describe_content(load_dataset(dataset, **reading).split()))
 
 
-@data.command(cls=Command)
+@data.command(cls=Command, params=[QUIET])
 @click.argument("name")
-@quiet_option
 def fetch(name: str, quiet: bool) -> None:
     """Fetch a data set that does not come with elmlda, from its mirrors.
 

@@ -6,9 +6,10 @@ A config file's values replace the defaults, and the command line's values repla
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection
+import tomllib
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -17,11 +18,8 @@ from elmlda.errors import ElmldaError, suggest_name
 from elmlda.options import FLAG, TEXT, Declaration, OptionError, Options, declarations
 from elmlda.settings import MachineOptions
 
-Function: TypeAlias = Callable[..., Any]
-Decorator: TypeAlias = Callable[[Function], Function]
 Built = TypeVar("Built", bound=Options)
 
-GIVEN = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 PACKAGE = Path(__file__).parents[1]
 FOLDER = PACKAGE / "configs" if (PACKAGE / "configs").is_dir() else PACKAGE.parent / "configs"
 """Folder of elmlda's own config files: in an installed package, or in a clone."""
@@ -41,9 +39,23 @@ ALL = "elmlda.all"
 class DeclaredOption(click.Option):
     """An option of the command line that is declared as a field of a dataclass."""
 
-    def __init__(self, *names: Any, declared: Declaration, **settings: Any) -> None:
-        super().__init__(*names, **settings)
+    def __init__(self, name: str, declared: Declaration) -> None:
         self.declared = declared
+        constraint, default, help = declared.constraint, declared.default, declared.help
+        word = name.replace("_", "-")
+        if not constraint.metavar:
+            super().__init__([f"--{word}/--no-{word}", name], default=default, help=help)
+            return
+        text = ",".join(map(str, default)) if isinstance(default, tuple) else default
+        if text not in (None, ""):
+            help += f"  [default: {text:g}]" if isinstance(text, float) else f"  [default: {text}]"
+        super().__init__(
+            [f"--{word}", name],
+            help=help,
+            metavar=constraint.metavar,
+            multiple=constraint.is_repeated,
+            type=click.UNPROCESSED,  # a config file's list stays a list
+        )
 
 
 class Command(click.Command):
@@ -58,8 +70,7 @@ class Command(click.Command):
             if declared and declared.is_rare and not ctx.meta.get(ALL):
                 rare.append(param.opts[0])
             elif isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
-                title = SECTIONS[declared.scope] if declared else SECTIONS["machine"]
-                sections[title].append(record)
+                sections[SECTIONS[declared.scope if declared else "machine"]].append(record)
         filled = {title: records for title, records in sections.items() if records}
         for title, records in filled.items():
             with formatter.section(title if len(filled) > 1 else "Options"):
@@ -70,77 +81,36 @@ class Command(click.Command):
                 formatter.write("".join(f"  {line}\n" for line in lines))
 
 
-def options_of(kind: type[Options], names: Collection[str] | None = None) -> Decorator:
-    """Add the options of a dataclass, or some of them, in the order of their scopes."""
-    declared = declarations(kind)
+def make_params(kind: type[Options], names: Collection[str] | None = None) -> list[click.Parameter]:
+    """Return the parameters of a dataclass, or some of them, in the order of their scopes."""
+    declared, order = declarations(kind), [*SECTIONS]
     chosen = [name for name in declared if names is None or name in names]
-    order = [*SECTIONS]
     chosen.sort(key=lambda name: (declared[name].is_rare, order.index(declared[name].scope)))
-
-    def decorate(command: Function) -> Function:
-        for name in reversed(chosen):
-            command = _make_option(name, declared[name])(command)
-        if names is None and any(declared[name].is_rare for name in chosen):
-            return _help_all_option(command)
-        return command
-
-    return decorate
+    return [DeclaredOption(name, declared[name]) for name in chosen]
 
 
-def _make_option(name: str, declared: Declaration) -> Decorator:
-    constraint, default = declared.constraint, declared.default
-    settings: dict[str, Any] = {"cls": DeclaredOption, "declared": declared}
-    word, help = name.replace("_", "-"), declared.help
-    if not constraint.metavar:
-        return click.option(f"--{word}/--no-{word}", name, default=default, help=help, **settings)
-    shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
-    if shown not in (None, ""):
-        help += f"  [default: {shown:g}]" if isinstance(shown, float) else f"  [default: {shown}]"
-    settings |= {"metavar": constraint.metavar, "multiple": constraint.is_repeated}
-    settings["type"] = click.UNPROCESSED  # a config file's list stays a list
-    return click.option(f"--{word}", name, help=help, **settings)
-
-
-def _show_all(ctx: click.Context, _param: click.Parameter, is_given: bool) -> None:
-    if is_given:
-        ctx.meta[ALL] = True
-        click.echo(ctx.get_help())
-        ctx.exit()
-
-
-_help_all_option = click.option(
-    "--help-all",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_all,
-    help="Explain the rarely needed options too.",
-)
-
-
-def build(kind: type[Built], given: dict[str, Any]) -> Built:
-    """Make a dataclass of options from the values that were given."""
-    ctx = click.get_current_context()
-    declared = declarations(kind)
-    sources = {name: ctx.get_parameter_source(name) for name in declared}
-    chosen = {name: given[name] for name in sources.keys() & given if sources[name] in GIVEN}
-    for name, other in ((name, declared[name].excludes) for name in declared):
-        if {name, other} <= chosen.keys() and sources[name] != sources[other]:
-            # The command line replaces the config file's alternative.
-            del chosen[name if sources[name] == ParameterSource.DEFAULT_MAP else other]
-    return kind(**chosen)
+def build(kind: type[Built], values: dict[str, Any]) -> Built:
+    """Make a dataclass of options from the values of the command line and the config file."""
+    ctx, declared = click.get_current_context(), declarations(kind)
+    sources = {name: ctx.get_parameter_source(name) for name in declared.keys() & values}
+    in_file = {name for name in sources if sources[name] == ParameterSource.DEFAULT_MAP}
+    in_command = {name for name in sources if sources[name] == ParameterSource.COMMANDLINE}
+    for name, other in [(name, declared[name].excludes) for name in declared]:
+        # The command line replaces the config file's alternative.
+        in_file -= {name} if other in in_command else {other} if name in in_command else set()
+    return kind(**{name: values[name] for name in in_file | in_command})
 
 
 # Config files
 
 
-def read_config(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
+def read_config(ctx: click.Context, _param: click.Parameter, source: str | None) -> None:
     """Make the values of a TOML file the command's defaults.
 
     Keys at the top of the file count for every command that has the option; keys in a command's own
     section, such as [sweep], for that command.
     """
-    if given is None:
+    if source is None:
         return
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
@@ -149,7 +119,7 @@ def read_config(ctx: click.Context, _param: click.Parameter, given: str | None) 
         for name, command in group.commands.items()
         if any(param.name == "config" for param in command.params)
     }
-    path = _find(given)
+    path = _find(source)
     top = _load(path)
     sections = {key: top.pop(key) for key, value in list(top.items()) if isinstance(value, dict)}
     _refuse_unknown(path, "", sections, commands)
@@ -157,21 +127,21 @@ def read_config(ctx: click.Context, _param: click.Parameter, given: str | None) 
     for name, section in sections.items():
         _refuse_unknown(path, f" in [{name}]", section, commands[name])
     command = str(ctx.info_name)
-    own, values = commands[command], top | sections.get(command, {})
-    ctx.default_map = {key: _read(path, own[key], value) for key, value in values.items() if key in own}
+    params, values = commands[command], top | sections.get(command, {})
+    ctx.default_map = {
+        key: _read(path, params[key], value) for key, value in values.items() if key in params
+    }
 
 
-def _find(given: str) -> Path:
-    named = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
-    path = named.get(given, Path(given).expanduser())
+def _find(source: str) -> Path:
+    own = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+    path = own.get(source, Path(source).expanduser())
     if not path.exists():
-        raise ElmldaError(f"{given}: no such file. elmlda's own are {', '.join(named)}.")
+        raise ElmldaError(f"{source}: no such file. elmlda's own are {', '.join(own)}.")
     return path
 
 
 def _load(path: Path) -> dict[str, Any]:
-    import tomllib  # no command's help needs it
-
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
@@ -190,28 +160,48 @@ def _read(path: Path, param: Any, value: Any) -> Any:
         raise ElmldaError(f"{path}: {error}") from error
 
 
-def _refuse_unknown(path: Path, where: str, keys: Collection[str], names: Collection[str]) -> None:
+def _refuse_unknown(path: Path, section: str, keys: Collection[str], names: Collection[str]) -> None:
     for key in sorted(set(keys) - set(names)):
-        raise ElmldaError(f"{path}: unknown key '{key}'{where}. {suggest_name(key, names)}")
+        raise ElmldaError(f"{path}: unknown key '{key}'{section}. {suggest_name(key, names)}")
 
 
-config_option = click.option(
-    "--config",
-    metavar="NAME|FILE",
-    is_eager=True,
-    expose_value=False,
-    callback=read_config,
-    help="Read defaults of options from a TOML file, or elmlda's own.",
-)
-quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+# Options of all commands that make runs
 
 
-def run_options(command: Function) -> Function:
-    """Add the options that say how and where a run is made."""
-    help = "Folder of the run or runs; an existing run is continued."
-    out = click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help=help)
-    dry_run = click.option("--dry-run", is_flag=True, help="Say what the command would do and take.")
-    command = options_of(MachineOptions)(command)
-    for add in (quiet_option, dry_run, config_option, out):
-        command = add(command)
-    return command
+def _show_all(ctx: click.Context, _param: click.Parameter, is_asked_for: bool) -> None:
+    if is_asked_for:
+        ctx.meta[ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+EAGER: dict[str, Any] = {"is_eager": True, "expose_value": False}
+QUIET = click.Option(["--quiet"], is_flag=True, help="Print nothing but errors.")
+RUN_OPTIONS: list[click.Parameter] = [
+    click.Option(
+        ["--out"],
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Folder of the run or runs; an existing run is continued.",
+    ),
+    click.Option(
+        ["--config"],
+        metavar="NAME|FILE",
+        callback=read_config,
+        help="Read defaults of options from a TOML file, or elmlda's own.",
+        **EAGER,
+    ),
+    click.Option(
+        ["--dry-run"], is_flag=True, help="Show what would be computed, and its time and memory."
+    ),
+    QUIET,
+    *make_params(MachineOptions),
+    click.Option(
+        ["--help-all"],
+        is_flag=True,
+        callback=_show_all,
+        help="Explain the rarely needed options too.",
+        **EAGER,
+    ),
+]
+"""How and where a run is made."""

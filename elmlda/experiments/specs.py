@@ -1,4 +1,4 @@
-"""What can be asked for: an experiment's options, and nothing else.
+"""Specs: the options of each experiment, and nothing else.
 
 A spec holds no data and no files. `plan` loads the data and returns what is to be computed; `run` and
 `dry_run` make a plan and pass it to the runner. The module imports little, so that the command line
@@ -50,7 +50,7 @@ class Spec(NetworkOptions, DataOptions, ABC):
 
     @abstractmethod
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
-        """Return the folder and the plan of each run; refuse what cannot work."""
+        """Load the data and return the folder and the plan of each run; refuse what cannot work."""
 
     @checks_names
     def run(
@@ -62,7 +62,7 @@ class Spec(NetworkOptions, DataOptions, ABC):
         cluster: str | None = None,
         progress: Any = False,
     ) -> pd.DataFrame:
-        """Compute the rows that the folder lacks, and return all rows that are asked for.
+        """Compute the rows that the folder lacks, and return all requested rows.
 
         Parameters
         ----------
@@ -79,16 +79,16 @@ class Spec(NetworkOptions, DataOptions, ABC):
         return join_rows(rows) if self.is_group else next(iter(rows.values()))
 
     def dry_run(self, folder: str | Path | None = None, **machine: Any) -> Any:
-        """Return what `run` would compute and the time and memory it would take; write nothing."""
+        """Return what `run` would compute and the time and memory that it would take."""
         from elmlda.experiments.runner import preview
 
         options = MachineOptions(**machine)
-        previews = [preview(plan, where, options) for where, plan in self.plans(folder)]
+        previews = [preview(plan, subfolder, options) for subfolder, plan in self.plans(folder)]
         return previews if self.is_group else previews[0]
 
 
 class Experiment(Spec):
-    """Options of an experiment, and the plan that follows from them and the data."""
+    """Options of an experiment, which makes one run."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,7 +99,6 @@ class Experiment(Spec):
         """Load the data and return what is to be computed; refuse what cannot work."""
 
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
-        """Return the folder and the plan of the run."""
         plan = self.plan()
         return [(Path(folder).expanduser() if folder else plan.folder, plan)]
 
@@ -107,9 +106,8 @@ class Experiment(Spec):
 class Sweep(SizeOptions, Experiment):
     """PI-ELM and LDA-ELM on the same random input weights: their test errors.
 
-    The options of `elmlda sweep` are its arguments; `elmlda sweep --help` explains each. `run(folder)`
-    returns a DataFrame with a row for each network, hidden size and ridge; `dry_run(folder)` says what
-    that would take.
+    `run(folder)` returns a DataFrame with a row for each network, hidden size and ridge.
+    `dry_run(folder)` returns what that would take.
     """
 
     name = "sweep"
@@ -158,8 +156,7 @@ class Sweep(SizeOptions, Experiment):
 class Ensemble(SizeOptions, Experiment):
     """Test errors of LDA-ELM networks that are combined by the mean of their posteriors.
 
-    The options of `elmlda ensemble` are its arguments; `elmlda ensemble --help` explains each. `run`
-    returns a DataFrame with a row for each repeat and number of networks.
+    `run(folder)` returns a DataFrame with a row for each repeat and number of networks.
     """
 
     name = "ensemble"
@@ -185,8 +182,7 @@ class Ensemble(SizeOptions, Experiment):
 class Timing(SizeOptions, Experiment):
     """Training and test times of PI-ELM and LDA-ELM as the paper writes them, and of both in one pass.
 
-    The options of `elmlda timing` are its arguments; `elmlda timing --help` explains each. `run`
-    returns a DataFrame with a row for each time that a method was timed.
+    `run(folder)` returns a DataFrame with a row for each measured time.
     """
 
     name = "timing"
@@ -204,8 +200,7 @@ class Timing(SizeOptions, Experiment):
 class Compare(SizeOptions, Spec):
     """PI-ELM and LDA-ELM on several data sets: a sweep for each, in a folder of its own.
 
-    The options of `elmlda compare` are its arguments; `elmlda compare --help` explains each. `run`
-    returns a DataFrame with the rows of all sweeps and a column that names the data set.
+    `run(folder)` returns a DataFrame with the rows of all sweeps and a column that names the data set.
     """
 
     name = "compare"
@@ -226,7 +221,6 @@ class Compare(SizeOptions, Spec):
             check_source(dataset)
 
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
-        """Return the folder and the plan of each data set; refuse what cannot work."""
         from elmlda.experiments.sweep import plan_sweeps
 
         return plan_sweeps(self, Path(folder or COMPARED).expanduser())
@@ -236,7 +230,7 @@ EXPERIMENTS: tuple[type[Experiment], ...] = (Sweep, Ensemble, Timing)
 
 
 def list_options() -> dict[str, Declaration]:
-    """Return the declarations of all options that may be in a manifest, by name."""
+    """Return the declarations of all options that a manifest may record, by name."""
     return {
         name: declared
         for kind in reversed(EXPERIMENTS)  # a sweep has every network option
