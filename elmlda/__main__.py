@@ -1,4 +1,4 @@
-"""elmlda as a command and as python -m elmlda."""
+"""Entry point of the command `elmlda` and of `python -m elmlda`."""
 
 from __future__ import annotations
 

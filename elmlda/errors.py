@@ -1,7 +1,7 @@
-"""Errors that elmlda raises on purpose: a fact, and advice that names the settings that would help.
+"""Errors that elmlda raises on purpose: a fact, and advice that names the options that would help.
 
-The command line shows a setting as an option, `--ridge 1e-3`, Python as an argument, `ridge=1e-3`.
-Names and labels from users' files are escaped, so that they do no harm in a terminal or on a page.
+The command line shows `--ridge 1e-3`, Python shows `ridge=1e-3`. Names and labels from users' files are
+escaped, because control characters would reach a terminal or a page.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ class ElmldaError(Exception):
 
     Parameters
     ----------
-    fact : what is wrong, in words that suit the command line and Python. It is never formatted, so it
-        may contain any file's name.
-    advice : what to do, with settings in braces: "Add {ridge}, or use {out} for a new run." Empty
-        braces stand for all other settings: "At most {} would fit." shows "--hidden 500 or --jobs 2".
-    settings : values of the settings; None shows a setting's name alone. If a setting is named twice,
+    fact : what is wrong. It is never formatted, so it may contain any file's name.
+    advice : what to do, with options in braces: "Add {ridge}, or use {out} for a new run." Empty braces
+        stand for all other options: "At most {} would fit." shows "--hidden 500 or --jobs 2".
+    settings : values of these options; None shows the option's name alone. If an option occurs twice,
         the second name ends with an underscore: `missing="drop", missing_="mean"`.
     """
 
@@ -35,11 +34,11 @@ class ElmldaError(Exception):
         super().__init__(self._word(_as_argument))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exception's own method would lose the settings on the way from a worker process.
+        # Exception's own method loses the settings when a worker process sends the error.
         return partial(type(self), self.fact, self.advice, **self.settings), (), self.__dict__
 
     def for_command_line(self) -> str:
-        """Return the message with settings as options; str() shows them as arguments."""
+        """Return the message with options of the command line; str() shows Python's arguments."""
         return self._word(_as_option)
 
     def _word(self, word: Callable[[str, object], str]) -> str:
@@ -49,15 +48,15 @@ class ElmldaError(Exception):
 
 
 class ElmldaValueError(ElmldaError, ValueError):
-    """A setting or data that no network can be trained with; scikit-learn expects a ValueError."""
+    """Options or data with which no network can be trained; scikit-learn expects a ValueError."""
 
 
 class UnknownNameError(ElmldaError, TypeError):
-    """An argument that a function or a class does not have."""
+    """A function or a class does not have this argument."""
 
 
 def suggest_name(name: str, names: Collection[str]) -> str:
-    """Return the question whether the nearest known name was meant, or list all known names."""
+    """Return "Did you mean …?" with the nearest known name, or a list of all known names."""
     close = get_close_matches(name, sorted(names), n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(sorted(names))}."
 
@@ -77,7 +76,7 @@ def _as_argument(name: str, value: object) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Tell whether a value needs no quotes; numbers may be text, as in `1e-3`."""
+    """Return whether a value needs no quotes; numbers may be text, as in `1e-3`."""
     with suppress(ValueError, TypeError):
         float(value)
         return True
@@ -93,11 +92,11 @@ def printable(text: object, limit: int | None = None) -> str:
     A text longer than `limit` is shortened in the middle with an ellipsis.
     """
     # Only ascii() escapes surrogates. Line breaks and tabs are not printable either.
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
-    if limit is None or len(shown) <= limit:
-        return shown
+    escaped = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+    if limit is None or len(escaped) <= limit:
+        return escaped
     head = limit // 2
-    return f"{shown[:head]}…{shown[len(shown) - (limit - head - 1) :]}"
+    return f"{escaped[:head]}…{escaped[len(escaped) - (limit - head - 1) :]}"
 
 
 def join_words(items: Iterable[object], last: str = "and") -> str:

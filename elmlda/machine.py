@@ -1,4 +1,4 @@
-"""The machine and the code that compute results: cores, memory, processor, commit."""
+"""Description of the machine and of the code: cores, memory, processor, BLAS, commit."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def count_cores() -> int:
 
 
 def share_cores(n_processes: int) -> int:
-    """Return the BLAS threads of each of some processes; the environment may limit them further."""
+    """Return the number of BLAS threads for each process, at most what the environment allows."""
     most = max(1, count_cores() // n_processes)
     limits = [os.environ.get(name, "").partition(",")[0].strip() for name in THREAD_LIMITS]
     return min([most, *(int(limit) for limit in limits if limit.isdecimal() and int(limit))])
 
 
 def available_memory() -> int:
-    """Return the bytes of free memory: the system's, or less if the container has a lower limit."""
+    """Return the bytes of free memory, within the container's limit."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -46,7 +46,7 @@ def available_memory() -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes that a run may take: free memory, and the memory of this process."""
+    """Return the bytes that a run may take: free memory plus the memory of this process."""
     import psutil
 
     return available_memory() + int(psutil.Process().memory_info().rss)
@@ -86,7 +86,7 @@ def _find_blas() -> list[dict[str, Any]]:
 
 
 def _read_field(path: str | Path, name: str, separator: str = ":") -> str:
-    """Return the value of the first `name: value` in a file of the system, or an empty string."""
+    """Return the value after the first `name:` in a system file, or an empty string."""
     with suppress(OSError):
         for line in Path(path).read_text(encoding="utf-8").splitlines():
             key, _, value = line.partition(separator)
@@ -95,7 +95,7 @@ def _read_field(path: str | Path, name: str, separator: str = ":") -> str:
     return ""
 
 
-# The commit of the code: from git in a checkout, otherwise from a record made by the build
+# The commit of the code: from git in a checkout, from the build's record in an installed package
 
 
 @cache

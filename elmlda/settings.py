@@ -133,9 +133,9 @@ class DataOptions(Options):
     label: str | int | None = option(
         None, COLUMN, "The column with the class, by name or number.", "data"
     )
-    drop: Names | int = option((), COLUMNS, "Leave a column out; may be given several times.", "data")
+    drop: Names | int = option((), COLUMNS, "Column to leave out; may be given several times.", "data")
     missing: str | None = option(
-        None, one_of("drop", "mean"), "Drop samples with missing values, or take means.", "data"
+        None, one_of("drop", "mean"), "Drop samples with missing values, or fill in means.", "data"
     )
     header: bool | None = option(
         None, FLAG, "Whether a CSV file's first line has the columns' names.", "data"
@@ -155,16 +155,20 @@ class DataOptions(Options):
 class SizeOptions(Options):
     """Hidden sizes."""
 
-    fanout: Numbers = option("1-20", NUMBERS, "Hidden units for each input.", "extent")
+    fanout: Numbers = option("1-20", NUMBERS, "Hidden units per input.", "extent")
     hidden: Numbers | None = option(
-        None, NUMBERS, "Hidden units instead, such as 100,500,1000.", "extent", excludes="fanout"
+        None,
+        NUMBERS,
+        "Hidden units instead of --fanout, such as 100,500,1000.",
+        "extent",
+        excludes="fanout",
     )
 
 
 class MachineOptions(Options):
     """What a run may use of this machine or of a cluster."""
 
-    jobs: int = option(1, whole(1, MOST_PROCESSES), "Train this many networks at a time.", "machine")
+    jobs: int = option(1, whole(1, MOST_PROCESSES), "Number of networks to train at a time.", "machine")
     threads: int | None = option(
         None,
         whole(1, MOST_PROCESSES),

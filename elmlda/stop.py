@@ -1,7 +1,7 @@
 """Ctrl-C and SIGTERM: print one line that says what is recorded, and exit with the usual code.
 
-The main thread cannot answer a signal while it is inside BLAS, which may take seconds. So Python's own
-handler interrupts it as usual, and a thread that the signal wakes ends the process if that fails.
+The main thread cannot answer a signal inside BLAS, which may take seconds. Python's own handler
+interrupts it as usual; a thread that the signal wakes ends the process if that takes too long.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import FrameType
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 PATIENCE = 5.0
-"""Seconds for an orderly end; worker processes that are not waited for leave warnings behind."""
+"""Seconds for an orderly end, in which worker processes stop without warnings."""
 
 describe: Callable[[], str] = lambda: "run the same command again."  # noqa: E731
 """Returns the text after "Stopped: "; commands that record results replace it."""
@@ -37,7 +37,7 @@ def listen() -> None:
 
 
 def is_asked_for() -> bool:
-    """Tell whether a signal has come: later errors are its consequences."""
+    """Return whether a signal has come: it causes later errors."""
     return _has_come
 
 
@@ -65,6 +65,6 @@ def wait_for_exit_code() -> int:
 
 
 def ignore() -> None:
-    """Ignore signals when all is done: a signal while Python ends would look like a failure."""
+    """Ignore signals from now on: a signal while Python exits would look like a failure."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

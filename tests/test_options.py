@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmlda import Compare, Ensemble, Sweep, Timing
+from elmlda import Compare, Ensemble, Sweep, Timing, load_dataset, report
 from elmlda.errors import ElmldaError, UnknownNameError
 from elmlda.options import LARGEST_SIZE, OptionError, declarations, read_ranges
 from elmlda.settings import MachineOptions
@@ -194,6 +194,8 @@ def test_options_that_exclude_each_other(kind, options):
         (Sweep().run, "job", "Did you mean 'jobs'?"),
         (Compare().run, "treads", "Did you mean 'threads'?"),
         (Sweep().dry_run, "job", "Did you mean 'jobs'?"),
+        (load_dataset, "labels", "Did you mean 'label'?"),
+        (report, "format", "Did you mean 'formats'?"),
     ],
 )
 def test_an_unknown_argument_is_refused_with_the_nearest_one(call, name, suggestion):

@@ -26,6 +26,7 @@ from elmlda.datasets.names import HERE, SETS, check_source, expand_path, is_tabl
 from elmlda.datasets.split import Dataset
 from elmlda.datasets.tables import load_table
 from elmlda.errors import ElmldaError, printable
+from elmlda.options import checks_names
 
 FOLDER_VARIABLE = "ELMLDA_DATA"
 TIMEOUT_SECONDS = (10, 30)
@@ -120,6 +121,7 @@ class DatasetInfo:
         return replace(dataset, feature_names=tuple(features))
 
 
+@checks_names
 def load_dataset(
     source: Source = "mnist",
     *,

@@ -48,6 +48,12 @@ class Spec(NetworkOptions, DataOptions, ABC):
     is_group: ClassVar[bool] = False
     """Whether the command makes several runs."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sources: Any = self.dataset if self.is_group else [self.dataset]
+        for source in sources:
+            check_source(source)
+
     @abstractmethod
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
         """Load the data and return the folder and the plan of each run; refuse what cannot work."""
@@ -90,10 +96,6 @@ class Spec(NetworkOptions, DataOptions, ABC):
 class Experiment(Spec):
     """Options of an experiment, which makes one run."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_source(self.dataset)
-
     @abstractmethod
     def plan(self) -> Plan:
         """Load the data and return what is to be computed; refuse what cannot work."""
@@ -112,23 +114,28 @@ class Sweep(SizeOptions, Experiment):
 
     name = "sweep"
 
-    repeats: int = option(200, whole(1, 10_000), "Networks with new random weights.", "extent")
+    repeats: int = option(
+        200, whole(1, 10_000), "Number of networks with new random weights.", "extent"
+    )
     ridge: Choices = with_default(
         OutputOptions,
         "ridge",
         0.0,
         constraint=or_loo(number(), several=True),
-        help="Added to the Gram matrix's diagonal; loo chooses it; several with commas.",
+        help="Added to the Gram matrix's diagonal; loo chooses it. Several with commas.",
     )
     temperature: Choice = with_default(OutputOptions, "temperature", 1.0)
     folds: int | None = option(
-        None, whole(2, 10_000), "Cross-validation folds, for data without a test part.", "experiment"
+        None,
+        whole(2, 10_000),
+        "Number of cross-validation folds, for data without a test part.",
+        "experiment",
     )
     design: str = option(
         "nested",
         one_of("nested", "independent"),
-        "nested: fan-out f is the first part of one large network, which is fast. independent: new "
-        "weights for each fan-out, as in the paper.",
+        "nested: the network of fan-out f is the first part of one large network, which is fast. "
+        "independent: new weights for each fan-out, as in the paper.",
         "experiment",
         changes_draw=True,
         stated_by_paper=None,
@@ -161,12 +168,12 @@ class Ensemble(SizeOptions, Experiment):
 
     name = "ensemble"
 
-    n: int = option(20, whole(1, 10_000), "Networks in the largest ensemble.", "experiment")
-    fanout: int = option(20, whole(), "Hidden units for each input.", "extent")
+    n: int = option(20, whole(1, 10_000), "Number of networks in the largest ensemble.", "experiment")
+    fanout: int = option(20, whole(), "Hidden units per input.", "extent")
     hidden: int | None = option(
         None, whole(), "Hidden units instead of --fanout.", "extent", excludes="fanout"
     )
-    repeats: int = option(10, whole(1, 10_000), "Ensembles of new networks.", "extent")
+    repeats: int = option(10, whole(1, 10_000), "Number of ensembles of new networks.", "extent")
     draws: int = option(
         0, whole(0, 1_000_000), "Also combine this many random subsets of all networks.", "extent"
     )
@@ -188,7 +195,9 @@ class Timing(SizeOptions, Experiment):
     name = "timing"
 
     fanout: Numbers = with_default(SizeOptions, "fanout", "1-10,12,15,20")
-    pairs: int = option(6, whole(1, 10_000), "Pairs of PI-ELM and LDA-ELM at each size.", "extent")
+    pairs: int = option(
+        6, whole(1, 10_000), "Number of pairs of PI-ELM and LDA-ELM at each size.", "extent"
+    )
     ridge: float = with_default(OutputOptions, "ridge", 0.0, constraint=number())
 
     def plan(self) -> Plan:
@@ -212,13 +221,10 @@ class Compare(SizeOptions, Spec):
     fanout: Numbers = with_default(SizeOptions, "fanout", "1-5,10,20")
     ridge: Choices = with_default(Sweep, "ridge", (0.0, "loo"))
     temperature: Choice = with_default(OutputOptions, "temperature", 1.0)
-    folds: int = option(10, whole(2, 10_000), "Folds, for sets without a test part.", "experiment")
-    repeats: int = option(10, whole(1, 10_000), "Cross-validations, or networks.", "extent")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for dataset in self.dataset if isinstance(self.dataset, tuple) else ():
-            check_source(dataset)
+    folds: int = option(
+        10, whole(2, 10_000), "Number of folds, for data sets without a test part.", "experiment"
+    )
+    repeats: int = option(10, whole(1, 10_000), "Number of cross-validations or networks.", "extent")
 
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
         from elmlda.experiments.sweep import plan_sweeps

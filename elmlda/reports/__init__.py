@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmlda.errors import ElmldaError
+from elmlda.options import checks_names
 from elmlda.reports.load import read_records
 from elmlda.reports.page import make_group_page, make_run_page
 from elmlda.runs.folder import MANIFEST
@@ -35,6 +36,7 @@ class Report:
         return "\n  ".join([f"{self.folder}: {self.headline}", *pages, *others])
 
 
+@checks_names
 def report(folder: str | Path, formats: Collection[str] | None = None) -> Report:
     """Write the tables, figures and pages of a folder, beside its rows.
 
