@@ -18,7 +18,6 @@ LIGHT = {
     "machine",
     "options",
     "paper",
-    "settings",
     "stop",
     "__version__",
 }

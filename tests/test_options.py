@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from elmlda import Compare, Ensemble, Sweep, Timing, load_dataset, report
 from elmlda.errors import ElmldaError, UnknownNameError
-from elmlda.options import LARGEST_SIZE, OptionError, declarations, read_ranges
-from elmlda.settings import MachineOptions
+from elmlda.options import LARGEST_SIZE, MachineOptions, OptionError, declarations, read_ranges
 
 EXPERIMENTS = (Sweep, Ensemble, Timing, Compare)
 KINDS = (*EXPERIMENTS, MachineOptions)

@@ -14,7 +14,7 @@ from elmlda.cli.options import QUIET, RUN_OPTIONS, Command, build, make_params
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
 from elmlda.experiments import specs
-from elmlda.settings import DataOptions, MachineOptions
+from elmlda.options import DataOptions, MachineOptions
 
 if TYPE_CHECKING:
     from elmlda.datasets.catalogue import DatasetInfo

@@ -15,8 +15,7 @@ import click
 from click.core import ParameterSource
 
 from elmlda.errors import ElmldaError, suggest_name
-from elmlda.options import FLAG, TEXT, Declaration, OptionError, Options, declarations
-from elmlda.settings import MachineOptions
+from elmlda.options import FLAG, TEXT, Declaration, MachineOptions, OptionError, Options, declarations
 
 Built = TypeVar("Built", bound=Options)
 
@@ -59,7 +58,7 @@ class DeclaredOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help lists rarely needed options by name, unless all options are asked for."""
+    """A command whose help explains rarely needed options only on request."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings."""

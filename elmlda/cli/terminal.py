@@ -1,4 +1,4 @@
-"""Everything that commands print: escaped text, and errors in one line."""
+"""Output of the commands: escaped text, and errors in one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print lines, with control characters escaped: names of files and labels may contain any."""
+    """Print lines with control characters escaped, which file names and labels may contain."""
     click.echo("\n".join(map(printable, str(text).split("\n"))), err=err)
 
 
@@ -59,7 +59,7 @@ def _explain(error: Exception) -> str:
     if not isinstance(error, OSError):  # click would take an EOFError for Ctrl-D
         return f"text or a file that cannot be read or written: {error}."
     if error.errno in NO_ROOM and not error.filename:
-        # The error names no file, so output failed. Python would write the rest of it on exit.
+        # The error names no file, so output failed. On exit Python would try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return f"the output cannot be written: {error.strerror}. Recorded results are safe."
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""

@@ -43,7 +43,7 @@ from elmlda.core.solve import (
 )
 from elmlda.core.sums import RowSample, Sums
 from elmlda.errors import ElmldaValueError
-from elmlda.settings import OutputOptions
+from elmlda.options import OutputOptions
 
 ROUNDING = 64
 """Smallest deviation of a feature that is not constant, in rounding errors of the mean."""

@@ -26,7 +26,7 @@ from scipy.special import expit
 from elmlda.core import FloatArray, IntArray, RealArray, Rows
 from elmlda.core.blas import multiply
 from elmlda.errors import ElmldaValueError
-from elmlda.settings import NetworkOptions
+from elmlda.options import NetworkOptions
 
 ELEMENTS_PER_TASK = 1 << 20
 UNITS_PER_DRAW = 1024

@@ -26,8 +26,7 @@ from elmlda.core.hidden import ELEMENTS_PER_TASK, HiddenLayer
 from elmlda.machine import count_blas_threads
 from elmlda.networks.cost import CHUNK, Problem
 from elmlda.networks.train import FEW_HIDDEN
-from elmlda.options import LEAVE_ONE_OUT, PRIORS, number, whole
-from elmlda.settings import OutputOptions
+from elmlda.options import LEAVE_ONE_OUT, PRIORS, OutputOptions, number, whole
 
 RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 

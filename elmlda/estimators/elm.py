@@ -23,8 +23,7 @@ from elmlda.errors import ElmldaValueError
 from elmlda.estimators.base import HeadClassifier, Samples, as_rows, read_batches, seed_sequence
 from elmlda.networks.cost import in_enough_precision, predict_peak_bytes, require_memory
 from elmlda.networks.train import Recipe, choose_precision
-from elmlda.options import LEAVE_ONE_OUT, number, one_of, whole
-from elmlda.settings import NetworkOptions, OutputOptions
+from elmlda.options import LEAVE_ONE_OUT, NetworkOptions, OutputOptions, number, one_of, whole
 
 DEFAULTS = {"bias": True, "weight_range": LEAVE_ONE_OUT, "priors": "frequencies"}
 """Defaults of the estimators that differ from the paper's."""

@@ -1,7 +1,7 @@
 """Fig. 2: LDA-ELM networks that are combined by the mean of their posterior probabilities.
 
-Member i of repeat r is network r·n + i of the run. Networks of this size that the folder keeps are
-used; only missing networks are trained.
+Member i of repeat r is network r·n + i of the run. Only networks that the folder does not keep at this
+size are trained.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Jobs on this machine's cores or on a Dask cluster, by joblib."""
+"""Parallel jobs on this machine's cores or on a Dask cluster, by joblib."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from elmlda.errors import ElmldaError
-from elmlda.settings import MachineOptions
+from elmlda.options import MachineOptions
 
 TRACKER_WARNINGS = "ignore:resource_tracker:UserWarning"
-"""loky's clean-up process warns of resources that Ctrl-C left to it."""
+"""Filter for warnings of loky's clean-up process after Ctrl-C."""
 CLUSTER_SECONDS = 60
-"""A cluster must answer within this time."""
+"""Time within which a cluster must answer."""
 
 
 def compute_all(
@@ -28,7 +28,7 @@ def compute_all(
 ) -> Generator[Any, None, None]:
     """Yield the results of `compute(data, job)` for all jobs, in the order in which they are ready.
 
-    Workers get the data once: joblib maps arrays into their memory, a cluster gets them at the start.
+    Each worker gets the data once: joblib maps arrays into memory, a cluster gets them at the start.
     """
     with _open_cluster(machine.cluster, data) if machine.cluster else _end_workers():
         parallel = Parallel(
@@ -53,8 +53,8 @@ def compute_all(
 
 
 def _compute_undisturbed(compute: Callable[[Any, Any], Any], starter: int, data: Any, job: Any) -> Any:
-    """Do a job in a worker that ignores Ctrl-C: the process that started the worker ends it."""
-    if os.getpid() != starter:  # joblib may do jobs in the starter itself
+    """Compute a job in a worker that ignores Ctrl-C; the process that started the worker ends it."""
+    if os.getpid() != starter:  # joblib may compute jobs in the starter itself
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return compute(data, job)
 
@@ -62,15 +62,15 @@ def _compute_undisturbed(compute: Callable[[Any, Any], Any], starter: int, data:
 @contextmanager
 def _end_workers() -> Iterator[None]:
     """End the worker processes when a run ends, before its folder is unlocked."""
-    before = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = f"{before},{TRACKER_WARNINGS}" if before else TRACKER_WARNINGS
+    filters = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = f"{filters},{TRACKER_WARNINGS}" if filters else TRACKER_WARNINGS
     try:
         yield
     finally:
         get_reusable_executor().shutdown(wait=True, kill_workers=True)
         del os.environ["PYTHONWARNINGS"]
-        if before is not None:
-            os.environ["PYTHONWARNINGS"] = before
+        if filters is not None:
+            os.environ["PYTHONWARNINGS"] = filters
 
 
 @contextmanager
@@ -79,10 +79,10 @@ def _open_cluster(address: str, data: Any) -> Iterator[None]:
         from distributed import Client
     except ImportError as error:
         raise ElmldaError("a cluster needs Dask: pip install 'elmlda[cluster]'.") from error
-    where = {"address": address} if "://" in address else {"scheduler_file": address}
+    location = {"address": address} if "://" in address else {"scheduler_file": address}
     try:
         make_client: Any = Client
-        client = make_client(**where, timeout=CLUSTER_SECONDS, set_as_default=False)
+        client = make_client(**location, timeout=CLUSTER_SECONDS, set_as_default=False)
         client.wait_for_workers(1, timeout=CLUSTER_SECONDS)
     except (OSError, TimeoutError, ValueError) as error:
         raise ElmldaError(

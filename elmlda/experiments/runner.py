@@ -21,11 +21,10 @@ from elmlda.experiments.pool import compute_all
 from elmlda.experiments.specs import Experiment
 from elmlda.machine import describe_code, describe_machine
 from elmlda.networks.cost import Problem, estimate_seconds, predict_peak_bytes, require_memory
-from elmlda.options import declarations, spell
+from elmlda.options import MachineOptions, declarations, spell
 from elmlda.runs.folder import Identity, Run, open_run, read_rows, require_same_run
 from elmlda.runs.kept import keep_network, keep_test
 from elmlda.runs.tables import Key, Table
-from elmlda.settings import MachineOptions
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,14 @@ from elmlda.options import (
     NAMES,
     Choice,
     Choices,
+    DataOptions,
     Declaration,
+    MachineOptions,
     Names,
+    NetworkOptions,
     Numbers,
+    OutputOptions,
+    SizeOptions,
     checks_names,
     declarations,
     number,
@@ -29,7 +34,6 @@ from elmlda.options import (
     whole,
     with_default,
 )
-from elmlda.settings import DataOptions, MachineOptions, NetworkOptions, OutputOptions, SizeOptions
 
 if TYPE_CHECKING:
     import pandas as pd

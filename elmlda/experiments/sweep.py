@@ -32,29 +32,28 @@ from elmlda.networks.train import (
     resolve_priors,
     train_and_test,
 )
-from elmlda.options import LEAVE_ONE_OUT, Choice, declarations
+from elmlda.options import LEAVE_ONE_OUT, Choice, NetworkOptions, declarations
 from elmlda.runs.folder import Run
 from elmlda.runs.tables import FIXED, SWEEP, Key
-from elmlda.settings import NetworkOptions
 
 METHODS = ("pi", "pi_constant", "lda")
 
 
 class NetworkJob(NamedTuple):
-    """A network to be trained and tested, and where its rows belong."""
+    """A network to train and test, and the columns that identify its rows."""
 
     place: Mapping[str, Any]
-    """Columns of the rows that identify the network."""
+    """Columns that identify the network, and their values."""
     seed: np.random.SeedSequence
     options: NetworkOptions
     sizes_by_ridge: Mapping[Choice, tuple[int, ...]]
-    """Ridge -> hidden sizes, ascending: smaller networks are the first units of the largest one."""
+    """Ridge -> hidden sizes, ascending. A smaller network is the first part of the largest one."""
     temperature: Choice = 1.0
     is_kept: bool = False
     """Whether the network's posteriors and wrong answers are kept."""
 
     def train(self, data: Dataset, threads: int) -> TestedNetwork:
-        """Train the network on one part of the data and test it on the other."""
+        """Train the network on the training part and test it on the test part."""
         n_hidden = max(max(sizes) for sizes in self.sizes_by_ridge.values())
         recipe = Recipe.for_dataset(data, self.seed, n_hidden, self.options)
         return train_and_test(data, recipe, self.sizes_by_ridge, threads, self.temperature)
@@ -111,7 +110,7 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
     loaded = loaded or load_dataset(spec.dataset, **spec.reading)
     data, is_nested = _divide(spec, loaded), spec.design == "nested"
     (sizes, most, options, cost), ridges = plan_networks(spec, data), _as_tuple(spec.ridge)
-    # Without a ridge, Σ of larger networks is singular.
+    # Without a ridge Σ of larger networks is singular.
     by_ridge = {r: tuple(size for size in sizes if r != 0 or size <= most) for r in ridges}
     # A ridge that leave-one-out chooses is unknown before the network is trained.
     rules = {r: (r, None) if isinstance(r, str) else (FIXED, r) for r in ridges}
@@ -124,7 +123,7 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
     ]
 
     def find_jobs(missing: Collection[Key], _: Run) -> list[NetworkJob]:
-        """Return a network for each repeat and fold; in the independent design also for each size."""
+        """Return a job for each repeat and fold; in the independent design also for each size."""
         largest: dict[Key, int] = {}
         for repeat, fold, size, *_rule in missing:
             network = repeat, fold, None if is_nested else size
@@ -135,11 +134,12 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
         key: tuple[int, ...] = (repeat,) if fold is None else (repeat, 1 + fold)
         if not is_nested:
             key = make_independent_key(repeat, largest, data.n_inputs)
+        smallest = 1 if is_nested else largest
         trained = {
-            ridge: tuple(size for size in sizes if size == largest or (is_nested and size < largest))
+            ridge: chosen
             for ridge, sizes in by_ridge.items()
+            if (chosen := tuple(size for size in sizes if smallest <= size <= largest))
         }
-        trained = {ridge: sizes for ridge, sizes in trained.items() if sizes}
         is_whole = is_nested and len(ridges) == 1 and largest == sizes[-1]
         # The folds of one repeat test every sample once.
         is_kept = spec.keep and is_whole and (fold is None or repeat == 0)
@@ -162,7 +162,7 @@ def _divide(spec: Sweep, loaded: Dataset) -> Dataset:
 
 
 def take_fold(loaded: Dataset, n_folds: int, seed: int, repeat: int, fold: int) -> Dataset:
-    """Return the data with one fold as the test part and the others as the training part."""
+    """Return the data with one fold as test part and the other folds as training part."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(repeat, 0)))
     return next(islice(loaded.folds(n_folds, rng), fold, None))
 
@@ -183,7 +183,7 @@ def train_network(
 
     Parameters
     ----------
-    folds : number of folds, and the root seed that divides the samples
+    folds : number of folds, and the root seed by which samples are divided
     """
     repeat, fold = job.place["repeat"], job.place["fold"]
     if folds:
@@ -202,7 +202,7 @@ def train_network(
 def evaluate_network(
     data: Dataset, tested: TestedNetwork
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Return a row for each ridge and size, and the arrays to keep, if LDA has a solution at each size.
+    """Return a row for each ridge and size, and arrays to keep if LDA has a solution at each size.
 
     `elmlda.runs.kept` describes the arrays.
     """
@@ -221,7 +221,7 @@ def evaluate_network(
             if i < scores.lda.shape[1]:
                 lda = scores.lda[:, i]
                 row |= measure_posteriors(posteriors(lda), labels)
-                if tau > 0 and tau != 1:  # 1 is the paper's, NaN is none
+                if tau > 0 and tau != 1:  # NaN is unknown; 1 gives the paper's posteriors
                     tempered = measure_posteriors(posteriors(tau * lda), labels)
                     row |= {f"tempered_{name}": value for name, value in tempered.items()}
                     row["temperature"] = float(tau)
@@ -237,7 +237,7 @@ def evaluate_network(
     return rows, kept
 
 
-# The paper's further work: a sweep for each of several data sets
+# Further work that the paper suggests: a sweep for each of several data sets
 
 
 def plan_sweeps(spec: Compare, folder: Path) -> list[tuple[Path, Plan]]:

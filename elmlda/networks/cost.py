@@ -19,7 +19,7 @@ from elmlda.core.sums import count_rows
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
 from elmlda.machine import free_memory
-from elmlda.settings import NetworkOptions
+from elmlda.options import NetworkOptions
 
 Result = TypeVar("Result")
 

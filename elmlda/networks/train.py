@@ -30,7 +30,7 @@ from elmlda.core.solve import (
 )
 from elmlda.datasets.split import Dataset
 from elmlda.networks.cost import CHUNK, HIDDEN_DTYPES, Problem, in_enough_precision, predict_peak_bytes
-from elmlda.settings import NetworkOptions
+from elmlda.options import NetworkOptions
 
 FEW_HIDDEN = 1024
 """Mixed precision is double precision up to this size, which takes a second or two at most. Small

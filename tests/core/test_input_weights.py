@@ -13,8 +13,7 @@ from scipy import stats
 from elmlda.core import hidden
 from elmlda.core.hidden import InputSpace, draw_weights
 from elmlda.errors import ElmldaError
-from elmlda.options import INPUT_WEIGHTS
-from elmlda.settings import NetworkOptions
+from elmlda.options import INPUT_WEIGHTS, NetworkOptions
 
 SHAPED = INPUT_WEIGHTS[1:]
 FIELDS = SHAPED[1:]

@@ -22,7 +22,7 @@ from elmlda.datasets.split import Split
 from elmlda.estimators import FeatureScaleWarning
 from elmlda.networks import cost
 from elmlda.networks.train import FEW_HIDDEN, Recipe, train_and_test
-from elmlda.settings import NetworkOptions
+from elmlda.options import NetworkOptions
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 DIGITS, NUMBERS = load_digits(return_X_y=True)

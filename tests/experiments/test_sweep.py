@@ -11,8 +11,8 @@ from sklearn.model_selection import StratifiedKFold
 from elmlda import Sweep, load_dataset
 from elmlda.errors import ElmldaError
 from elmlda.networks.train import Recipe, train_and_test
+from elmlda.options import NetworkOptions
 from elmlda.runs.kept import list_kept, read_kept
-from elmlda.settings import NetworkOptions
 
 COLUMNS = [
     "repeat", "fold", "n_hidden", "fanout", "rule", "ridge", "pi_errors", "pi_constant_errors",

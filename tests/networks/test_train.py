@@ -20,7 +20,7 @@ from elmlda.networks.train import (
     score_samples,
     train_and_test,
 )
-from elmlda.settings import NetworkOptions
+from elmlda.options import NetworkOptions
 
 # Errors of 10,000, fan-out 1 to 20, by an independent prototype whose weights are
 # default_rng(0).uniform(-0.5, 0.5, (n_hidden, 784)).
