@@ -98,7 +98,7 @@ timing = make_command(
     specs.Timing,
     """Time PI-ELM and LDA-ELM as the paper writes them, and both in one pass (Table 2).
 
-    One thread, processor time, pairs in the order PI, LDA, LDA, PI. Keep the machine idle meanwhile.
+    One thread, processor time, PI-ELM first in half of the pairs. Keep the machine idle meanwhile.
     """,
 )
 compare = make_command(

@@ -1,14 +1,15 @@
 """Table 2: the times of PI-ELM and LDA-ELM as the paper writes them, and of both in one pass.
 
-All times are of one thread. Each network has two pairs in the order PI, LDA, LDA, PI, which cancels
-steady changes, for example of the processor's speed. It does not cancel effects on the first run alone,
-for example of fresh memory for the matrices.
+All times are of one thread. Each network has two pairs: PI, LDA, LDA, PI on the first network, LDA, PI,
+PI, LDA on the next, and so on. Either order cancels steady changes, for example of the processor's
+speed. Both together cancel effects on the first run alone, for example of fresh memory for the
+matrices. Versions up to 0.2.0 of August had the first order alone; the column `position` tells.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,8 +31,8 @@ from elmlda.networks.train import Recipe, resolve_priors
 from elmlda.runs.folder import Run
 from elmlda.runs.tables import TIMING, Key
 
-ORDER = ("pi", "lda", "lda", "pi")
-"""The method at each position."""
+ORDERS = ("pi", "lda", "lda", "pi"), ("lda", "pi", "pi", "lda")
+"""The method at each position, on even and on odd networks."""
 METHODS = ("pi", "lda", "both"), ("pi", "lda")
 """Methods of a network's first and second pair."""
 
@@ -78,7 +79,8 @@ def time_network(data: Dataset, job: NetworkJob, threads: int, n_pairs: int) -> 
     def draw_layer() -> HiddenLayer:
         return recipe.draw_layer(train.inputs, train.labels, job.options.precision)
 
-    times = time_pairs(draw_layer, data, priors, float(ridge), min(2, n_pairs - first_pair))
+    order = ORDERS[first_pair // 2 % 2][: 2 * (n_pairs - first_pair)]
+    times = time_pairs(draw_layer, data, priors, order, float(ridge))
     rows = [{"pair": first_pair + row["position"] // 2, **row} for row in times]
     start = time.process_time()
     both = job.train(data, threads=1)
@@ -93,10 +95,10 @@ def time_pairs(
     draw_layer: Callable[[], HiddenLayer],
     data: Dataset,
     priors: FloatArray,
+    order: Sequence[str],
     ridge: float = 0.0,
-    n_pairs: int = 2,
 ) -> list[dict[str, Any]]:
-    """Time both methods on one network with one thread, in the order PI, LDA, LDA, PI.
+    """Time both methods on one network with one thread, one after the other.
 
     Hidden outputs of training and test samples are computed once and held. Each method's time includes
     computing them, but not allocating their memory. With the Gram matrix and its factor the paper's
@@ -106,11 +108,11 @@ def time_pairs(
     ----------
     draw_layer : draws the hidden layer with one thread; its time is part of the hidden outputs
     priors : n_classes probabilities π
-    n_pairs : 1 for PI, LDA alone
+    order : "pi" or "lda" at each position
 
     Returns
     -------
-    rows : position in `ORDER`, method, processor time (`cpu_seconds`) and elapsed time (`seconds`) from
+    rows : position, method, processor time (`cpu_seconds`) and elapsed time (`seconds`) from
         the first random number to the last prediction; processor time of the test samples
         (`test_seconds`) and of the hidden outputs (`hidden_seconds`), which `cpu_seconds` includes
     """
@@ -130,7 +132,7 @@ def time_pairs(
         layer.outputs(test.inputs, test_hidden)
         test_common = _read_clocks() - trained
         common = (drawn - begin) + (trained - filled) + test_common
-        for position, method in enumerate(ORDER[: 2 * n_pairs]):
+        for position, method in enumerate(order):
             start = _read_clocks()
             if method == "pi":
                 outputs = solve_pi_literally(hidden, train.labels, len(priors), ridge)

@@ -169,7 +169,7 @@ TIMING = Table(
     "a row for each time that a method was timed",
     (
         Column("pair", int, "", "number of the pair of PI-ELM and LDA-ELM, from 0"),
-        Column("position", int, "", "place in the order PI, LDA, LDA, PI; -1: both in one pass"),
+        Column("position", int, "", "place in the network's order, from 0; -1: both in one pass"),
         FANOUT,
         N_HIDDEN,
         Column("method", str, "", "pi, lda, or both in one pass", "method"),

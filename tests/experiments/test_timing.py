@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from elmlda import Timing
 from elmlda.core.hidden import HiddenLayer, draw_uniform_weights
 from elmlda.experiments import timing
-from elmlda.experiments.timing import ORDER, time_pairs
+from elmlda.experiments.timing import ORDERS, time_pairs
 
 
 @pytest.fixture
@@ -22,13 +23,21 @@ def draw(n_inputs, n_hidden, scale, seed=0, dtype=np.float32):
 def run(dataset, **settings):
     priors = np.full(dataset.n_classes, 1 / dataset.n_classes)
     make = settings.pop("make", lambda: draw(dataset.n_inputs, 9, dataset.input_scale))
-    return time_pairs(make, dataset, priors, **settings)
+    return time_pairs(make, dataset, priors, **{"order": ORDERS[0], **settings})
 
 
-def test_the_order_is_pi_lda_lda_pi(dataset):
-    expected = [(0, "pi"), (1, "lda"), (2, "lda"), (3, "pi")]
-    assert [(row["position"], row["method"]) for row in run(dataset)] == expected
-    assert ORDER == ("pi", "lda", "lda", "pi")
+def test_methods_are_timed_in_the_order_that_is_asked_for(dataset):
+    rows = run(dataset, order=("lda", "pi", "pi"))
+    assert [(row["position"], row["method"]) for row in rows] == [(0, "lda"), (1, "pi"), (2, "pi")]
+
+
+def test_networks_are_timed_in_opposite_orders(tmp_path):
+    """Five pairs on three networks: the last network has one pair."""
+    rows = Timing(dataset="iris", hidden=4, pairs=5).run(tmp_path / "run")
+    timed = rows[rows["method"] != "both"].sort_values(["pair", "position"])
+    orders = timed.groupby(timed["pair"] // 2)["method"].agg(tuple).tolist()
+    assert orders == [("pi", "lda", "lda", "pi"), ("lda", "pi", "pi", "lda"), ("pi", "lda")]
+    assert timed.groupby("pair")["method"].agg(set).tolist() == [{"pi", "lda"}] * 5
 
 
 def test_the_common_part_is_booked_to_both_and_the_test_once(dataset, monkeypatch):
