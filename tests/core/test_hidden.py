@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from elmlda.core import hidden
 from elmlda.core.hidden import ACTIVATIONS, UNITS_PER_DRAW, HiddenLayer, draw_uniform_weights
-from elmlda.options import ACTIVATIONS as ACTIVATION_NAMES
+from elmlda.options import NetworkOptions, declarations
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -29,11 +29,12 @@ def test_weights_are_one_draw_unit_by_unit(n_hidden):
 
 
 def test_every_activation_that_settings_name_and_no_other():
-    assert tuple(ACTIVATIONS) == ACTIVATION_NAMES
-    assert set(FORMULAS) == set(ACTIVATION_NAMES)
+    names = declarations(NetworkOptions)["activation"].constraint.metavar
+    assert names == f"[{'|'.join(ACTIVATIONS)}]"
+    assert set(FORMULAS) == set(ACTIVATIONS)
 
 
-@pytest.mark.parametrize("name", ACTIVATION_NAMES)
+@pytest.mark.parametrize("name", ACTIVATIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @properties
 @given(values=st.lists(st.floats(-1000, 1000, width=32), min_size=1, max_size=20))
@@ -46,7 +47,7 @@ def test_activations_work_in_place_by_their_formula(name, dtype, values):
     )
 
 
-@pytest.mark.parametrize("name", ACTIVATION_NAMES)
+@pytest.mark.parametrize("name", ACTIVATIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_hidden_outputs_of_bytes_with_a_scale(name, dtype):
     inputs = np.random.default_rng(1).integers(0, 256, (20, 7), np.uint8)
@@ -74,7 +75,7 @@ def test_inputs_of_any_kind_and_order_stay_what_they_were(dtype, kind, order):
     np.testing.assert_array_equal(inputs, before)
 
 
-@pytest.mark.parametrize("name", ACTIVATION_NAMES)
+@pytest.mark.parametrize("name", ACTIVATIONS)
 def test_threads_do_not_change_a_bit(name, monkeypatch):
     monkeypatch.setattr(hidden, "ELEMENTS_PER_TASK", 50)
     rng = np.random.default_rng(3)

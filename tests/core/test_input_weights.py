@@ -13,9 +13,9 @@ from scipy import stats
 from elmlda.core import hidden
 from elmlda.core.hidden import InputSpace, draw_weights
 from elmlda.errors import ElmldaError
-from elmlda.options import INPUT_WEIGHTS, NetworkOptions
+from elmlda.options import NetworkOptions
 
-SHAPED = INPUT_WEIGHTS[1:]
+SHAPED = ("constrained", "receptive-field", "receptive-field-constrained")
 FIELDS = SHAPED[1:]
 CONSTRAINED = "constrained", "receptive-field-constrained"
 
@@ -137,7 +137,7 @@ def test_constrained_weights_take_every_class(space):
     assert {(int(unit.argmax()), int(unit.argmin())) for unit in units} == expected
 
 
-@pytest.mark.parametrize("scheme", INPUT_WEIGHTS)
+@pytest.mark.parametrize("scheme", ["uniform", *SHAPED])
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 2**32))
 def test_a_smaller_network_is_the_larger_ones_first_units(space, scheme, some, more, seed):
@@ -145,7 +145,7 @@ def test_a_smaller_network_is_the_larger_ones_first_units(space, scheme, some, m
     np.testing.assert_array_equal(draw(space, scheme, some, seed), largest[:, :some])
 
 
-@pytest.mark.parametrize("scheme", INPUT_WEIGHTS)
+@pytest.mark.parametrize("scheme", ["uniform", *SHAPED])
 def test_the_precision_does_not_change_the_network(space, scheme):
     single, double = (draw(space, scheme, dtype=dtype) for dtype in (np.float32, np.float64))
     assert single.dtype == np.float32
@@ -198,7 +198,7 @@ def test_what_cannot_be_drawn(space, asked, expected):
         draw_weights(np.random.default_rng(0), space, 3, NetworkOptions(**asked), np.float64)
 
 
-@pytest.mark.parametrize("scheme", INPUT_WEIGHTS)
+@pytest.mark.parametrize("scheme", ["uniform", *SHAPED])
 def test_each_unit_draws_its_bias_after_its_weights(space, scheme):
     small, large = (draw(space, scheme, n_hidden, bias=True) for n_hidden in (5, 20))
     assert large.shape == (64, 20)
