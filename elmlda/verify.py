@@ -10,7 +10,7 @@ of two classes to within float32's rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from tqdm import tqdm
 
-from elmlda.datasets.arrays import MISSING_NOTES
+from elmlda.datasets.arrays import MISSING_NOTES, PARTS
 from elmlda.datasets.catalogue import load_dataset
-from elmlda.datasets.names import SETS
+from elmlda.datasets.names import SETS, expand_path, is_table
 from elmlda.datasets.split import Dataset, Split
+from elmlda.datasets.tables import split_names
 from elmlda.errors import ElmldaError, join_words
 from elmlda.experiments.specs import list_options
 from elmlda.runs.folder import read_manifest, read_rows
@@ -85,7 +86,8 @@ def verify_run(
         If the run has options that are not implemented here, such as shaped input weights, or if the
         data are not the run's.
     """
-    manifest, records = read_manifest(Path(folder)), read_rows(Path(folder), SWEEP)
+    folder = expand_path(folder)
+    manifest, records = read_manifest(folder), read_rows(folder, SWEEP)
     if manifest is None:
         raise ElmldaError(f"{folder}: no manifest.json in it: expected the folder of a sweep.")
     options = RecordedOptions({**manifest["experiments"].get("sweep", {}), **manifest["run"]})
@@ -132,19 +134,40 @@ class RecordedOptions(dict[str, Any]):
 def _load_data(options: RecordedOptions, source: Any) -> Dataset:
     """Load the run's data in the recorded way; refuse data with other checksums."""
     name, sums, recorded = options["dataset"], options["sha256"], options["preparation"]
-    if source is None:
-        source = name if name in SETS else next((file for file in sums if Path(file).is_file()), None)
-    if source is None:
-        fact = f"the run's data, {join_words(sums)}, are not in this folder."
-        raise ElmldaError(fact, "Name their file with {dataset}.", dataset=None)
-    reading = {"label": recorded.get("label"), "header": False if "header" in recorded else None}
-    reading["missing"] = {note: how for how, note in MISSING_NOTES.items()}.get(recorded.get("missing"))
-    dropped = recorded["drop"].split(", ") if "drop" in recorded else ()
-    is_loaded = isinstance(source, Dataset)
-    data: Dataset = source if is_loaded else load_dataset(source, drop=dropped, **reading)
+    if isinstance(source, Dataset):
+        data = source
+    else:
+        source = _find_data(name, sums, "label" in recorded) if source is None else source
+        is_file = isinstance(source, str | Path)
+        if is_file and is_table(Path(source)) != ("label" in recorded):
+            raise ElmldaError(f"{source} is not the run's data, {join_words(sums)}.")
+        notes = {note: how for how, note in MISSING_NOTES.items()}
+        data = load_dataset(
+            source,
+            label=recorded.get("label"),
+            drop=split_names(recorded.get("drop", "")),
+            missing=notes.get(recorded.get("missing")),
+            header="header" not in recorded if is_file and is_table(Path(source)) else None,
+        )
     if other := [name for name, digest in sums.items() if data.checksums.get(name) != digest]:
-        raise ElmldaError(f"{data.name} is not the run's data: other content in {', '.join(other)}.")
+        fact = f"{data.name} is not the run's data: other content in {join_words(other)}."
+        raise ElmldaError(fact, "Name the run's data with {dataset}.", dataset=None)
     return data
+
+
+def _find_data(name: str, sums: Collection[str], has_columns: bool) -> str:
+    """Return the catalogue's name of the data, or their file or folder in the current folder."""
+    if has_columns:
+        sources = [f"{file}{packed}" for file in sums for packed in ("", ".gz") if is_table(Path(file))]
+    else:
+        sources = [f"{name}.npz", *([name] if PARTS[0] in sums else [])]
+        if name in SETS:
+            return name
+    for source in sources:
+        if Path(source).exists():
+            return source
+    fact = f"the run's data, {join_words(sums)}, are not in this folder."
+    raise ElmldaError(fact, "Name their file with {dataset}.", dataset=None)
 
 
 def _verify(record: Mapping[Any, Any], data: Dataset, network: Network, priors: Any) -> dict[str, Any]:

@@ -90,8 +90,8 @@ def test_it_imports_nothing_of_what_it_checks():
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     ours = {module.removeprefix("elmlda.") for module in modules if module.startswith("elmlda")}
     assert ours <= {
-        *("datasets.arrays", "datasets.catalogue", "datasets.names", "datasets.split", "errors"),
-        *("runs.folder", "runs.tables", "experiments.specs"),
+        *("datasets.arrays", "datasets.catalogue", "datasets.names", "datasets.split"),
+        *("datasets.tables", "errors", "runs.folder", "runs.tables", "experiments.specs"),
     }
 
 
@@ -321,3 +321,41 @@ def test_a_run_of_a_table_or_of_arrays_is_recomputed_from_them(tmp_path, missing
     pair = table[["width"]].to_numpy(), table["kind"].to_numpy()
     Sweep(dataset=pair, hidden=3, repeats=2, validation=10).run(tmp_path / "pair")
     assert_all_equal(verify_run(tmp_path / "pair", data=pair), 2)
+
+
+def test_columns_that_are_left_out_may_have_commas_in_their_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = own_table().rename(columns={"id": 'id, "old"'}).assign(note=1.5)
+    table.to_csv("iris.csv", index=False)  # the name of a set in the catalogue, too
+    Sweep(dataset="iris.csv", label="kind", drop=['id, "old"', "note"], hidden=3, repeats=2).run("run")
+    assert_all_equal(verify_run("run"), 2)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_file_that_does_not_tell_its_header_is_read_as_for_the_run(tmp_path, monkeypatch, header):
+    monkeypatch.chdir(tmp_path)
+    own_table().assign(kind=lambda table: table["id"] % 2).to_csv("mine.csv.gz", index=False)
+    numbers = pd.read_csv("mine.csv.gz").set_axis([0, 1, 2], axis=1)
+    numbers["1"] = numbers[1].round(1)
+    numbers.drop(columns=1).to_csv("mine.csv.gz", index=False, header=header)
+    Sweep(dataset="mine.csv.gz", label=2, header=header, hidden=2, repeats=2).run("run")
+    assert_all_equal(verify_run("run"), 2)
+
+
+def test_arrays_and_images_are_found_in_the_current_folder(tmp_path, monkeypatch, clouds):
+    """The checksum decides, not the name: a folder or an .npz of that name may have other data."""
+    monkeypatch.chdir(clouds.parent)
+    table = own_table()
+    np.savez(tmp_path / "arrays.npz", x=table[["width"]], y=table["kind"].to_numpy(str))
+    for name in (clouds.name, tmp_path / "arrays.npz"):
+        Sweep(dataset=name, hidden=3, repeats=2).run(tmp_path / "runs" / Path(name).stem)
+    assert_all_equal(verify_run(tmp_path / "runs/clouds"), 2)
+    monkeypatch.chdir(tmp_path)
+    assert_all_equal(verify_run("runs/arrays"), 2)
+    for other in ("arrays.npz", clouds):
+        for run in {"arrays", "clouds"} - {Path(other).stem}:
+            with pytest.raises(ElmldaError, match="is not the run's data"):
+                verify_run(f"runs/{run}", data=other)
+    table.to_csv("table.csv", index=False)
+    with pytest.raises(ElmldaError, match="is not the run's data"):
+        verify_run("runs/arrays", data="table.csv")

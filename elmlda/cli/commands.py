@@ -65,6 +65,8 @@ def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, quiet: bool, d
     if not quiet:
         todo = f"{count(total, 'network')} to train, {expected.needs}"
         done = f"{count(expected.n_recorded, 'row')} recorded, no network to train"
+        if plan.data.filled:
+            say(f"Missing values: {plan.data.filled}.", err=True)
         say(f"{folder}: {todo if total else done}.", err=True)
     bar = open_bar(total, not quiet)
     stop.describe = lambda: (
@@ -285,9 +287,8 @@ def _describe_content(dataset: Dataset) -> dict[str, object]:
         values["names"] = join_words(dataset.feature_names)
     if dropped := dataset.preparation.get("drop"):
         values["left out"] = printable(dropped)
-    if dataset.n_filled:
-        filled = ", ".join(f"{n:,} in {printable(name)}" for name, n in dataset.n_filled.items())
-        values["filled"] = f"values that were missing: {filled}"
+    if dataset.filled:
+        values["missing"] = dataset.filled
     values["split"] = dataset.preparation.get("split", "its own")
     counts = [part.count_classes(dataset.n_classes) for part in (dataset.train, dataset.test)]
     sizes = {name: [*n, n.sum()] for name, n in zip(("train", "test"), counts, strict=True)}

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from elmlda.datasets.names import expand_path
 from elmlda.errors import ElmldaError, suggest_name
 from elmlda.options import FLAG, TEXT, Declaration, MachineOptions, OptionError, Options, declarations
 
@@ -134,7 +135,7 @@ def read_config(ctx: click.Context, _param: click.Parameter, source: str | None)
 
 def _find(source: str) -> Path:
     own = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
-    path = own.get(source, Path(source).expanduser())
+    path = own.get(source, expand_path(source))
     if not path.exists():
         raise ElmldaError(f"{source}: no such file. elmlda's own are {', '.join(own)}.")
     return path

@@ -80,6 +80,12 @@ class Dataset:
         return sum(part.inputs.nbytes + part.labels.nbytes for part in parts)
 
     @property
+    def filled(self) -> str:
+        """How many missing values are filled, by column, in words; empty if none are."""
+        counts = [f"{n:,} in {name}" for name, n in self.n_filled.items()]
+        return f"{join_words(counts)} filled with training means" if counts else ""
+
+    @property
     def input_space(self) -> InputSpace:
         """Space for which input weights are drawn, with the samples that may shape them."""
         return InputSpace(self.n_inputs, self.image_shape, self.train.inputs, self.train.labels)

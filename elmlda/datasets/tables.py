@@ -8,7 +8,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -45,6 +45,8 @@ FEW = 0.1
 MANY = 20
 """A column with more different numbers is a quantity, whatever the other cells are."""
 MOST_CATEGORIES = 100
+QUOTE, ODD = '"', re.compile(r'[",\r\n]|^\s|^$')
+"""A column's name with such characters is quoted in a list of names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,7 @@ def load_table(
     preparation = {"label": target}
     if not whole.has_names:
         preparation["header"] = "no"
-    if dropped := ", ".join(whole.cells.columns[~whole.cells.columns.isin(table.cells)]):
+    if dropped := join_names(whole.cells.columns[~whole.cells.columns.isin(table.cells)]):
         preparation["drop"] = dropped
     return replace(
         dataset,
@@ -187,6 +189,17 @@ def load_table(
         preparation={**preparation, **dataset.preparation},
         n_filled={name: n for name, n in n_missing.items() if n and missing == "mean"},
     )
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Join columns' names with commas; names with commas or quotes are quoted as in a CSV file."""
+    quoted = (f'"{name.replace(QUOTE, 2 * QUOTE)}"' if ODD.search(name) else name for name in names)
+    return ", ".join(quoted)
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names that `join_names` has joined."""
+    return next(csv.reader([text], skipinitialspace=True), [])
 
 
 def read_table(source: TableSource, header: bool | None = None) -> Table:

@@ -209,6 +209,8 @@ class DryRun:
             f"recorded    {self.n_recorded:,} of {self.n_rows:,} rows",
             f"to train    {count(self.n_networks, 'network')} {self.machine}",
         ]
+        if self.data.filled:
+            lines.insert(2, f"missing     {self.data.filled}")
         return "\n".join([*lines, f"needs       {self.needs}"] if self.n_networks else lines)
 
 

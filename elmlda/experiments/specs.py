@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from elmlda.datasets.names import check_source
+from elmlda.datasets.names import check_source, expand_path
 from elmlda.options import (
     FLAG,
     NAMES,
@@ -106,7 +106,7 @@ class Experiment(Spec):
 
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
         plan = self.plan()
-        return [(Path(folder).expanduser() if folder else plan.folder, plan)]
+        return [(expand_path(folder) if folder else plan.folder, plan)]
 
 
 class Sweep(SizeOptions, Experiment):
@@ -233,7 +233,7 @@ class Compare(SizeOptions, Spec):
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
         from elmlda.experiments.sweep import plan_sweeps
 
-        return plan_sweeps(self, Path(folder or COMPARED).expanduser())
+        return plan_sweeps(self, expand_path(folder or COMPARED))
 
 
 EXPERIMENTS: tuple[type[Experiment], ...] = (Sweep, Ensemble, Timing)

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from elmlda.datasets.names import expand_path
 from elmlda.errors import ElmldaError
 from elmlda.options import checks_names
 from elmlda.reports.load import read_records
@@ -37,15 +38,16 @@ class Report:
 
 
 @checks_names
-def report(folder: str | Path, formats: Collection[str] | None = None) -> Report:
+def report(folder: str | Path, formats: str | Collection[str] | None = None) -> Report:
     """Write the tables, figures and pages of a folder, beside its rows.
 
     Parameters
     ----------
     folder : folder of a run, or of several runs in subfolders
-    formats : some of csv, svg, png, md and html; default all but png
+    formats : one or several of csv, svg, png, md and html; default all but png
     """
-    folder, formats = Path(folder), list(FORMATS if formats is None else formats)
+    folder = expand_path(folder)
+    formats = [formats] if isinstance(formats, str) else list(FORMATS if formats is None else formats)
     if unknown := sorted(set(formats) - {*FORMATS, "png"}):
         raise ElmldaError(f"format is {unknown[0]!r}: expected some of {', '.join(FORMATS)}, png.")
     is_run = (folder / MANIFEST).is_file()

@@ -40,6 +40,8 @@ def test_missing_values(succeed, refusal, blobs, tmp_path):
         train, test = next(line.split()[1:] for line in shown.splitlines() if line.split()[0] == "all")
         assert int(train) + int(test) == n_left
         assert ("1 in width" in shown) == (way == "mean")
+    options = "--dataset blobs.csv --label kind --missing mean --validation 9 --hidden 2 --repeats 1"
+    assert "1 in width" in succeed(f"sweep {options} --dry-run")
 
 
 @pytest.fixture

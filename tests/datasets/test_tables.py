@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from refusals import refusal_of, refusal_of_file
 
 from elmlda.datasets.catalogue import load_dataset
+from elmlda.datasets.tables import join_names, split_names
 from elmlda.errors import ElmldaError
 
 PETS = """size,fur,age,kind
@@ -454,3 +455,8 @@ def test_arbitrary_content_is_read_or_refused(folder, content, label, missing):
     with contextlib.suppress(ElmldaError):
         data = load(path, label, missing=missing)
         assert data.n_inputs == len(data.feature_names) >= 1
+
+
+@given(st.lists(st.text(st.sampled_from('ab, "\n\\;'), max_size=6)))
+def test_names_that_are_joined_can_be_split(names):
+    assert split_names(join_names(names)) == names

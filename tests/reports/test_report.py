@@ -163,7 +163,16 @@ def test_folders_without_a_run_are_refused_in_one_line(tmp_path):
     refuse(tmp_path, str(tmp_path))
     refuse(make_run(tmp_path / "a"), str(tmp_path / "a"))
     refuse(tmp_path, "1 runs")
-    refuse(pets(tmp_path / "b"), "pdf", formats=["pdf"])
+    refuse(pets(tmp_path / "b"), "bmp", formats=["bmp"])
+    refuse(tmp_path / "b", "bmp", formats="bmp")
+
+
+def test_a_folder_at_home_and_one_format(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    pets(tmp_path / "run")
+    made = report("~/run", "csv")
+    assert {path.suffix for path in made.files} == {".csv"}
+    assert all(path.parent == tmp_path / "run" for path in made.files)
 
 
 @pytest.mark.parametrize(
