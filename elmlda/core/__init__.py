@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ RealArray: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.int64]
 
 
-class Rows(Protocol):
-    """Samples that can be sliced: an array, or an object that computes slices on demand."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: slice, /) -> RealArray: ...
+def as_dense(block: Any) -> RealArray:
+    """Return rows or columns as a dense array; those of a sparse matrix are converted."""
+    return np.asarray(block.toarray() if hasattr(block, "toarray") else block)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elmlda.core import FloatArray, IntArray, RealArray
+from elmlda.core import FloatArray, IntArray, as_dense
 from elmlda.core.blas import add_gram, multiply
 from elmlda.core.leave_one_out import (
     NONE,
@@ -39,6 +39,7 @@ from elmlda.core.solve import (
     derive_lda,
     require_every_class,
     require_finite,
+    require_samples,
     solve_pi,
 )
 from elmlda.core.sums import RowSample, Sums
@@ -48,7 +49,7 @@ from elmlda.options import OutputOptions
 ROUNDING = 64
 """Smallest deviation of a feature that is not constant, in rounding errors of the mean."""
 BLOCK_ELEMENTS = 1 << 20
-"""Elements of a block of columns that is cast and centred at a time."""
+"""Elements of a block of features that is cast or centred at a time."""
 
 
 class Solution(NamedTuple):
@@ -68,8 +69,8 @@ class Head:
     """n_features × n_classes, including the temperature."""
     constants: FloatArray
     """n_classes; -inf for classes without samples."""
-    priors: FloatArray | None
-    """Prior probabilities, n_classes; 0 for classes without samples. None for PI."""
+    priors: FloatArray
+    """Prior probabilities, n_classes; 0 for classes without samples, and for PI."""
     ridge: float
     temperature: float
     class_counts: FloatArray
@@ -77,15 +78,18 @@ class Head:
     loo_loss: float
     """Mean log-loss of leave-one-out; for PI the mean squared error."""
     loo_accuracy: float
-    loo_scores: FloatArray
-    """Scores of the samples that were left out, n_rows × n_classes with samples; NaN if unknown."""
 
-    def scores(self, batches: Iterable[RealArray]) -> FloatArray:
+    def scores(self, batches: Iterable[Any]) -> FloatArray:
         """Compute the scores of samples (n_samples × n_classes) from batches of features."""
-        parts = []
+        parts, n_rows = [], max(1, BLOCK_ELEMENTS // len(self.weights))
         for features in batches:
+            if hasattr(features, "toarray"):
+                parts.append(features @ self.weights)
+                continue
             part = np.empty((len(features), len(self.constants)))
-            multiply(features.astype(np.float64, copy=False), self.weights, part)
+            for start in range(0, len(features), n_rows):
+                block = features[start : start + n_rows].astype(np.float64, copy=False)
+                multiply(block, self.weights, part[start : start + n_rows])
             parts.append(part)
         scores = np.concatenate(parts)
         require_finite(scores, "sample {index} has scores", scores.dtype)
@@ -109,9 +113,17 @@ class OutputLayer(ABC):
         ridges: Sequence[float] | None = None,
         *,
         strict: bool = True,
-    ) -> Head:
-        """Fit the output layer. `strict` refuses a ridge whose choice may be due to rounding."""
+    ) -> tuple[Head, FloatArray]:
+        """Fit the output layer. `strict` refuses a ridge whose choice may be due to rounding.
+
+        Returns
+        -------
+        head, loo_scores : the output layer, and the scores of the samples that were left out by the
+            layer without them, n_rows × n_classes with samples; NaN where unknown
+        """
         left_out, seen = self._leave_out(priors)
+        if settings.output == "lda" and settings.ridge == 0:
+            require_samples(self._samples()[-1], len(seen), len(self.centre))
         path = None
         if isinstance(settings.ridge, str):
             path = self._ridge_path(left_out)
@@ -138,15 +150,10 @@ class OutputLayer(ABC):
             at_centre = lda.constants[0] + offset @ lda.maps[0]
             constants[:] = -np.inf
             constants[seen] = at_centre @ contrast - self.centre @ weights[:, seen]
-        return Head(
-            weights,
-            constants,
-            None if settings.output == "pi" else used_priors,
-            ridge / left_out.unit,
-            temperature,
-            class_counts,
-            *left_out.measure(residuals, settings.output, temperature),
-        )
+        loss, accuracy, scores = left_out.measure(residuals, settings.output, temperature)
+        relative_ridge = ridge / left_out.unit
+        fitted = weights, constants, used_priors, relative_ridge, temperature, class_counts
+        return Head(*fitted, loss, accuracy), scores
 
     def _leave_out(self, priors: Any) -> tuple[LeaveOneOut, IntArray]:
         """Apply the rule for weights; return the samples to leave out and the classes with samples."""
@@ -208,9 +215,7 @@ class FeatureSums(OutputLayer):
         self.class_weights, self.is_centred = class_weights, is_centred
         self.centre, self.n_classes = np.zeros(n_features, dtype), n_classes
 
-    def add(
-        self, batches: Iterable[RealArray], labels: IntArray, weights: FloatArray | None = None
-    ) -> None:
+    def add(self, batches: Iterable[Any], labels: IntArray, weights: FloatArray | None = None) -> None:
         """Add batches of features, and the class indices of all their samples.
 
         A sample of weight w counts as w samples. Sample weights are multiplied by class weights.
@@ -222,9 +227,9 @@ class FeatureSums(OutputLayer):
             totals = self.class_weights[labels] * (1.0 if weights is None else weights)
         buffer, stop = np.empty((0, len(self.centre)), self.centre.dtype), 0
         for features in batches:
-            part = slice(stop, stop + len(features))
+            batch: Any = as_dense(features)
+            part = slice(stop, stop + len(batch))
             stop = part.stop
-            batch: Any = features
             # An overflow makes the Gram matrix infinite, which the solution refuses.
             with np.errstate(over="ignore", invalid="ignore"):
                 if self.is_centred:
@@ -329,10 +334,7 @@ class WideFeatures(OutputLayer):
         width = max(1, BLOCK_ELEMENTS // n_samples)
         for start in range(0, n_features, width):
             block = slice(start, start + width)
-            columns = self.features[:, block]
-            if hasattr(columns, "toarray"):
-                columns = columns.toarray()
-            yield block, columns.astype(np.float64, order="C")
+            yield block, as_dense(self.features[:, block]).astype(np.float64, order="C")
 
     def _samples(self) -> tuple[FloatArray, IntArray, FloatArray, FloatArray, int]:
         n_samples = len(self.labels)

@@ -19,11 +19,12 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from elmlda.core import FloatArray, IntArray, RealArray, Rows
+from elmlda.core import FloatArray, IntArray, as_dense
 from elmlda.core.blas import multiply
 from elmlda.errors import ElmldaValueError
 from elmlda.options import NetworkOptions
@@ -67,12 +68,14 @@ class HiddenLayer:
     """Threads of the activation function; the matrix product uses BLAS's threads."""
     has_bias: bool = False
 
-    def outputs(self, inputs: RealArray, out: FloatArray | None = None) -> FloatArray:
-        """Compute the hidden outputs (n_samples × n_hidden) of `inputs` (n_samples × n_inputs)."""
+    def outputs(self, inputs: Any, out: FloatArray | None = None) -> FloatArray:
+        """Compute the hidden outputs (n_samples × n_hidden) of dense or sparse inputs."""
         (n_samples, n_inputs), (n_weights, n_hidden) = inputs.shape, self.input_weights.shape
         dtype = self.input_weights.dtype
         scaled = np.empty((n_samples, n_weights), dtype)
-        np.multiply(inputs, dtype.type(self.input_scale), out=scaled[:, :n_inputs], dtype=dtype)
+        np.multiply(
+            as_dense(inputs), dtype.type(self.input_scale), out=scaled[:, :n_inputs], dtype=dtype
+        )
         if self.has_bias:
             scaled[:, n_inputs:] = math.sqrt(n_inputs)
         hidden = np.empty((n_samples, n_hidden), dtype) if out is None else out
@@ -87,14 +90,14 @@ class HiddenLayer:
                 list(pool.map(activate, parts))
         return hidden
 
-    def batches(self, inputs: Rows, size: int) -> Iterator[FloatArray]:
+    def batches(self, inputs: Any, size: int) -> Iterator[FloatArray]:
         """Yield the hidden outputs of `size` samples at a time; a batch overwrites the previous one."""
-        n_samples, n_hidden = len(inputs), self.input_weights.shape[1]
+        n_samples, n_hidden = inputs.shape[0], self.input_weights.shape[1]
         buffer = np.empty((min(size, n_samples), n_hidden), self.input_weights.dtype)
         for start in range(0, n_samples, size):
             batch = inputs[start : start + size]
             with np.errstate(over="ignore", invalid="ignore"):
-                hidden = self.outputs(batch, buffer[: len(batch)])
+                hidden = self.outputs(batch, buffer[: batch.shape[0]])
             yield hidden
 
 
@@ -108,8 +111,8 @@ class InputSpace:
     n_inputs: int
     image_shape: tuple[int, int] | None = None
     """Rows and columns of an image whose pixels, row by row, are the inputs."""
-    samples: Rows | None = None
-    """Training samples."""
+    samples: Any = None
+    """Training samples, n_samples × n_inputs, dense or sparse."""
     labels: IntArray | None = None
     """Class indices of the training samples."""
 
@@ -241,11 +244,10 @@ def _draw_rectangle(
 
 def _draw_difference(rng: np.random.Generator, space: InputSpace) -> FloatArray:
     """Draw two training samples of different classes; return the difference."""
-    assert space.samples is not None
     assert space.labels is not None
     for _ in range(MOST_TRIES):
         one, other = rng.integers(len(space.labels), size=2).tolist()
         if space.labels[one] != space.labels[other]:
-            first, second = (space.samples[i : i + 1][0].astype(np.float64) for i in (one, other))
+            first, second = as_dense(space.samples[[one, other]]).astype(np.float64)
             return np.asarray(first - second)
     raise ElmldaValueError("constrained input weights need training samples of at least two classes.")

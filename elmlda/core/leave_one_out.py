@@ -407,7 +407,7 @@ class SampleDecomposition:
         if is_centred:
             self.constant_square = float(np.diagonal(kernel).mean() / left_out.weights.sum())
             kernel += self.constant_square * self._roots * self._roots.T
-        values, self._vectors = eigh(kernel, lower=True, overwrite_a=True)
+        values, self._vectors = eigh(kernel, lower=True, overwrite_a=True, driver="evd")
         self._values, self._squares = np.maximum(values, 0), self._vectors**2
         self._along = self._vectors.T @ (self._roots * left_out.targets)
 
@@ -427,7 +427,8 @@ class SampleDecomposition:
 
 def _decompose_units(sums: Sums, left_out: LeaveOneOut) -> Callable[[float], Residuals]:
     """Decompose AᵀA."""
-    values, vectors = eigh(sums.gram.astype(np.float64), lower=True, overwrite_a=True)
+    gram = sums.gram.astype(np.float64)
+    values, vectors = eigh(gram, lower=True, overwrite_a=True, driver="evd")
     counts = np.diag(sums.class_counts)
     class_sums, z = vectors.T @ sums.class_sums, left_out.hidden @ vectors
     squares = z**2 * left_out.weights[:, None]

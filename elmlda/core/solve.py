@@ -59,8 +59,8 @@ class Rounding(NamedTuple):
     """Largest diagonal element of the Gram matrix, including the ridge."""
     dtype: np.dtype[Any]
     """Precision of the Gram matrix."""
-    most_units: int | None
-    """Largest rank of Σ without a ridge: K - N for K samples in N classes. None with a ridge."""
+    n_samples: int | None
+    """Number of samples, which bounds the rank of Σ; None with a ridge."""
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,15 @@ def require_finite(rows: FloatArray, fact: str, dtype: np.dtype[Any]) -> None:
     if dtype == np.float32:
         raise LostPrecisionError(problem)
     raise ElmldaValueError(
-        problem, "Use a smaller {weight_range} or smaller inputs.", weight_range=None
+        problem,
+        "Use smaller inputs, or a hidden layer with a smaller {weight_range}.",
+        weight_range=None,
     )
 
 
 def require_finite_gram(gram: FloatArray) -> None:
     """Refuse a Gram matrix with infinite or NaN square sums."""
-    fact = f"hidden unit {{number}} of {len(gram)} has outputs"
+    fact = f"hidden unit or feature {{number}} of {len(gram)} is"
     require_finite(np.diagonal(gram), fact, gram.dtype)
 
 
@@ -197,10 +199,9 @@ def solve_pi(
         solution, ranks[i] = _solve_by_eigenvalues(sums, sizes[i], ridge)
         weights[: sizes[i], i * n_classes : (i + 1) * n_classes] = solution
         explained[i] = class_sums[: sizes[i]].T @ solution
-    square_sum, most_units = float(np.diagonal(gram).max()), None
-    if ridge <= rounding_tolerance(1, gram.dtype) * square_sum:  # as good as none
-        most_units = sums.n_samples - int(np.count_nonzero(sums.class_counts))
-    rounding = Rounding(square_sum + ridge, gram.dtype, most_units)
+    square_sum = float(np.diagonal(gram).max())
+    is_without_ridge = ridge <= rounding_tolerance(1, gram.dtype) * square_sum
+    rounding = Rounding(square_sum + ridge, gram.dtype, sums.n_samples if is_without_ridge else None)
     return PiOutputs(sizes, weights, explained, sums.class_counts.copy(), tuple(ranks), rounding)
 
 
@@ -274,7 +275,7 @@ def _substitute(
 
 def _solve_by_eigenvalues(sums: Sums, size: int, ridge: float) -> tuple[FloatArray, int]:
     """Compute the Moore-Penrose solution G⁺S from the eigenvalues of G above rounding."""
-    values, vectors = eigh(sums.gram[:size, :size], lower=True)
+    values, vectors = eigh(sums.gram[:size, :size], lower=True, driver="evd")
     values = values + ridge
     kept = values > rounding_tolerance(size, sums.gram.dtype) * values[-1]
     rank = int(kept.sum())
@@ -310,36 +311,44 @@ def _require_covariance(pi: PiOutputs, i: int) -> None:
     The largest eigenvalue of P (D - Q)⁻¹ Pᵀ = (KΣ)⁻¹ - G⁻¹ bounds that of (KΣ)⁻¹; `solve_pi` has
     checked G⁻¹ itself.
     """
-    size, n_classes = pi.sizes[i], len(pi.class_counts)
-    square_sum, dtype, most_units = pi.rounding
-    if most_units is not None and size > most_units:
-        cause = (
-            f"{most_units + n_classes:,} samples in {n_classes:,} classes can carry at most "
-            f"{max(0, most_units):,} hidden units without a ridge, there are {size:,}."
+    size, (square_sum, dtype, n_samples) = pi.sizes[i], pi.rounding
+    if n_samples is not None:
+        require_samples(n_samples, len(pi.class_counts), size)
+    inverse = np.inf
+    if pi.ranks[i] == size:
+        weights, unfitted = pi.at(size), np.diag(pi.class_counts) - pi.explained[i]
+        with suppress(np.linalg.LinAlgError):
+            inverse = float(eigh(weights.T @ weights, unfitted, eigvals_only=True)[-1])
+    if inverse * rounding_tolerance(size, dtype) * square_sum < 1:
+        return
+    if dtype == np.float32:
+        raise LostPrecisionError(
+            f"LDA's covariance of {size:,} hidden units or features is singular to within float32's "
+            "rounding."
         )
-    else:
-        inverse = np.inf
-        if pi.ranks[i] == size:
-            weights, unfitted = pi.at(size), np.diag(pi.class_counts) - pi.explained[i]
-            with suppress(np.linalg.LinAlgError):
-                inverse = float(eigh(weights.T @ weights, unfitted, eigvals_only=True)[-1])
-        if inverse * rounding_tolerance(size, dtype) * square_sum < 1:
-            return
-        if dtype == np.float32:
-            raise LostPrecisionError(
-                f"LDA's covariance of {size:,} hidden units is singular to within float32's rounding."
-            )
-        cause = (
-            f"among {size:,} hidden units some are dead or repeated, or a combination of them is the "
-            "same for all samples of a class."
-        )
-    error = SingularCovarianceError(
-        f"LDA's covariance is singular: {cause}",
-        "Use fewer hidden units or add a ridge ({ridge}).",
-        ridge="1e-3",
+    raise _singular_covariance(
+        size,
+        f"of {size:,} hidden units or features, some are constant or repeated, or a combination of "
+        "them is the same for all samples of a class.",
     )
+
+
+def require_samples(n_samples: int, n_classes: int, size: int) -> None:
+    """Refuse so many hidden units or features that LDA's Σ is singular without a ridge."""
+    most = max(0, n_samples - n_classes)
+    if size > most:
+        raise _singular_covariance(
+            size,
+            f"{n_samples:,} samples in {n_classes:,} classes can carry at most {most:,} hidden units "
+            f"or features without a ridge, there are {size:,}.",
+        )
+
+
+def _singular_covariance(size: int, cause: str) -> SingularCovarianceError:
+    fact, advice = f"LDA's covariance is singular: {cause}", "Use fewer or add a ridge ({ridge})."
+    error = SingularCovarianceError(fact, advice, ridge="1e-3")
     error.n_hidden = size
-    raise error
+    return error
 
 
 def require_every_class(class_counts: IntArray | FloatArray) -> None:

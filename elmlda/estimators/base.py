@@ -10,16 +10,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from elmlda.core import FloatArray, IntArray, RealArray, Rows
+from elmlda.core import FloatArray, IntArray
 from elmlda.core.evaluate import keep_choice, posteriors
 from elmlda.core.head import FeatureSums, Head, OutputLayer, WideFeatures
 from elmlda.core.hidden import ELEMENTS_PER_TASK, HiddenLayer
@@ -75,24 +74,16 @@ class ELMBase(ClassifierMixin, BaseEstimator):
         """Check samples, labels and weights; return those with a weight above 0, and their mask."""
         inputs, y = validate_data(self, X, y, dtype="numeric", accept_sparse="csr", reset=reset)
         check_classification_targets(y)
-        labels = column_or_1d(y)
-        kept = np.ones(len(labels), np.bool_)
         if sample_weight is None:
-            return inputs, labels, None, kept
-        weights = check_array(
-            sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"
-        )
-        if weights.shape != labels.shape or (weights < 0).any():
-            raise ValueError(
-                f"sample_weight has shape {weights.shape} and numbers from {weights.min():g} on: "
-                f"expected {labels.shape} and 0 or more."
-            )
+            return inputs, y, None, np.ones(len(y), np.bool_)
+        checks = {"dtype": np.float64, "ensure_non_negative": True}
+        weights = _check_sample_weight(sample_weight, inputs, **checks)
         kept = weights > 0
         if not kept.any():
             raise ValueError("sample_weight is zero for every sample: expected some above 0.")
         if not kept.all():
-            inputs, labels, weights = inputs[kept], labels[kept], weights[kept]
-        return inputs, labels, weights, kept
+            inputs, y, weights = inputs[kept], y[kept], weights[kept]
+        return inputs, y, weights, kept
 
     def _class_weights(
         self, classes: NDArray[Any], class_counts: FloatArray | None
@@ -121,6 +112,14 @@ def _property_of_head(name: str, *, needs_posteriors: bool = False) -> Any:
         return value
 
     return property(read)
+
+
+class HeadOptions(NamedTuple):
+    """Checked parameters of the output layer, in the order of `OutputLayer.fit_head`."""
+
+    settings: OutputOptions
+    priors: Any
+    ridges: list[float] | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -152,23 +151,26 @@ class HeadClassifier(ELMBase):
             raise ValueError(
                 f"y has one class, {classes.tolist()[0]!r}: a classifier needs two classes or more."
             )
-        self._output_settings()
+        options = self._head_options()
         counts = np.bincount(labels, weights).astype(np.float64)
         class_weights = self._class_weights(classes, counts)
-        self._stream: FeatureSums | None = None
-        head = self._fit_head(Samples(inputs, labels, classes, weights, class_weights))
-        self._fitted: Head | None = replace(head, loo_scores=head.loo_scores[:0])
-        self.classes_ = classes
-        self._loo_log_posteriors: FloatArray | None = None
-        if self.store_loo:
-            # Of a sample of weight 0 nothing is left out.
-            self._loo_log_posteriors = np.empty((len(kept), len(classes)))
-            self._loo_log_posteriors[kept] = log_softmax(head.loo_scores, axis=1)
-            if not kept.all():
-                self._loo_log_posteriors[~kept] = self.predict_log_proba(X)[~kept]
+        samples = Samples(inputs, labels, classes, weights, class_weights)
+        head, loo_scores = self._fit_head(samples, options)
+        self._start(classes, options, None)
+        self._fitted: Head | None = head
+        if self.store_loo and options.settings.output == "lda":
+            self.loo_predict_proba_ = np.empty((len(kept), len(classes)))
+            self.loo_predict_proba_[kept] = softmax(loo_scores, axis=1)
+            if not kept.all():  # of a sample of weight 0 nothing is left out
+                self.loo_predict_proba_[~kept] = self.predict_proba(X)[~kept]
         return self
 
-    # The fitted state decides which methods there are, not the parameters.
+    def _start(self, classes: NDArray[Any], options: HeadOptions, stream: FeatureSums | None) -> None:
+        """Replace the fitted state, which decides from now on, not the parameters."""
+        self.__dict__.pop("loo_predict_proba_", None)
+        self.classes_, self._options, self._stream = classes, options, stream
+
+    # scikit-learn's checks call every method of a fitted estimator: this one must be missing.
 
     def _is_streamable(self) -> bool:
         if hasattr(self, "classes_") and self._stream is None:
@@ -189,7 +191,8 @@ class HeadClassifier(ELMBase):
 
         A batch is added to sums. The output weights are solved for when a prediction or an attribute
         needs them. However the samples are split into batches, the results differ by rounding. For
-        leave-one-out, the features of a few thousand random samples are held.
+        leave-one-out, the features of a few thousand random samples are held. The parameters are those
+        at the first call. After `fit`, which keeps no sums, there is no `partial_fit`.
 
         Parameters
         ----------
@@ -200,20 +203,23 @@ class HeadClassifier(ELMBase):
             of a class without samples so far is 0.
         """
         is_first = not hasattr(self, "classes_")
+        inputs, y, weights, _ = self._read_labelled(X, y, sample_weight, reset=is_first)
         if is_first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        inputs, y, weights, _ = self._read_labelled(X, y, sample_weight, reset=is_first)
-        known_classes = _find_classes(classes, None if is_first else self.classes_)
-        unknown = np.setdiff1d(y, known_classes)
-        if len(unknown):
+        known_classes = self.classes_ if classes is None else np.unique(np.asarray(classes))
+        if not is_first and not np.array_equal(known_classes, self.classes_):
+            first = self.classes_.tolist()
+            raise ValueError(f"classes is {classes!r}, on the first call it was {first}.")
+        if len(known_classes) < 2:
+            raise ValueError(f"classes is {classes!r}: a classifier needs two classes or more.")
+        if len(unknown := np.setdiff1d(y, known_classes)):
             raise ValueError(
                 f"y has the label {unknown.tolist()[0]!r}, classes are {known_classes.tolist()}."
             )
         if is_first:
-            self._output_settings()
-            class_weights = self._class_weights(known_classes, None)
-            self._stream = self._start_stream(inputs, len(known_classes), class_weights)
-            self.classes_ = known_classes
+            options, class_weights = self._head_options(), self._class_weights(known_classes, None)
+            stream = self._start_stream(inputs, len(known_classes), class_weights)
+            self._start(known_classes, options, stream)
         assert self._stream is not None
         self._fitted = None
         labels = np.searchsorted(known_classes, y)
@@ -235,8 +241,7 @@ class HeadClassifier(ELMBase):
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
 
     def _has_posteriors(self) -> bool:
-        is_pi = self._head.priors is None if hasattr(self, "classes_") else self._output == "pi"
-        if is_pi:
+        if (self._options.settings.output if hasattr(self, "classes_") else self._output) == "pi":
             raise AttributeError(
                 "PI-ELM has no posterior probabilities: its outputs are a least-squares fit of 0 and "
                 "1, which may be negative and need not sum to one. Use output='lda'."
@@ -264,20 +269,13 @@ class HeadClassifier(ELMBase):
     loo_accuracy_ = _property_of_head("loo_accuracy")
     loo_log_loss_ = _property_of_head("loo_loss", needs_posteriors=True)
 
-    @property
-    def loo_predict_proba_(self) -> FloatArray:
-        check_is_fitted(self)
-        if self._stream is not None or self._loo_log_posteriors is None:
-            raise AttributeError("loo_predict_proba_ needs store_loo=True and fit.")
-        return np.asarray(np.exp(self._loo_log_posteriors))
-
     # What subclasses say
 
     _output = "lda"
 
     @abstractmethod
-    def _fit_head(self, samples: Samples) -> Head:
-        """Fit the output layer to all samples."""
+    def _fit_head(self, samples: Samples, options: HeadOptions) -> tuple[Head, FloatArray]:
+        """Fit the output layer to all samples, see `OutputLayer.fit_head`."""
 
     @abstractmethod
     def _start_stream(
@@ -289,34 +287,35 @@ class HeadClassifier(ELMBase):
 
     def _fit_features(
         self,
-        settings: OutputOptions,
         samples: Samples,
+        options: HeadOptions,
         layer: HiddenLayer | None,
         n_features: int,
         dtype: type[np.floating],
         rng: np.random.Generator,
-    ) -> Head:
+    ) -> tuple[Head, FloatArray]:
         """Fit the output layer to features, in the dual if there are fewer samples than features."""
         n_samples, n_classes = len(samples.labels), len(samples.classes)
-        options: dict[str, Any] = {
+        shared: dict[str, Any] = {
             "class_weights": samples.class_weights,
-            "is_centred": settings.output == "lda",
+            "is_centred": options.settings.output == "lda",
         }
-        if n_samples < n_features and settings.ridge != 0:
+        if _is_dual(options.settings, n_samples, n_features):
             features = samples.inputs
             if layer is not None:
-                features = next(layer.batches(as_rows(features), n_samples))
-            options["weights"] = samples.weights
-            output_layer: OutputLayer = WideFeatures(features, samples.labels, n_classes, **options)
+                features = next(layer.batches(features, n_samples))
+            output_layer: OutputLayer = WideFeatures(
+                features, samples.labels, n_classes, weights=samples.weights, **shared
+            )
         else:
             most_rows = n_samples if self.store_loo else None
-            sums = FeatureSums(n_features, n_classes, dtype, rng=rng, most_rows=most_rows, **options)
+            sums = FeatureSums(n_features, n_classes, dtype, rng=rng, most_rows=most_rows, **shared)
             batches = read_batches(samples.inputs, self._chunk, layer)
             sums.add(batches, samples.labels, samples.weights)
             output_layer = sums
         threads = 1 if min(n_samples, n_features) <= FEW_HIDDEN else None
         with threadpool_limits(threads, user_api="blas"):
-            return output_layer.fit_head(settings, *self._head_options())
+            return output_layer.fit_head(*options)
 
     @property
     def _head(self) -> Head:
@@ -325,16 +324,14 @@ class HeadClassifier(ELMBase):
         if self._fitted is None:
             assert self._stream is not None
             # A stream cannot be repeated in double precision.
-            options = self._output_settings(), *self._head_options()
-            head = self._stream.fit_head(*options, strict=False)
-            self._fitted = replace(head, loo_scores=head.loo_scores[:0])
+            self._fitted, _ = self._stream.fit_head(*self._options, strict=False)
         return self._fitted
 
     def _scores(self, X: Any) -> FloatArray:
         inputs = self._read_samples(X)
         return self._head.scores(self._batches(inputs))
 
-    def _batches(self, inputs: Any) -> Iterator[RealArray]:
+    def _batches(self, inputs: Any) -> Iterator[Any]:
         """Return the features of the output layer, `batch_size` samples at a time."""
         return read_batches(inputs, self._chunk)
 
@@ -343,41 +340,33 @@ class HeadClassifier(ELMBase):
         batch_size: int = whole().check("batch_size", self.batch_size)
         return batch_size
 
-    def _problem(self, samples: Samples, n_inputs: int, n_features: int, precision: str) -> Problem:
+    def _problem(
+        self, samples: Samples, settings: OutputOptions, n_inputs: int, n_features: int, precision: str
+    ) -> Problem:
         """Describe the memory that `fit` needs; `n_inputs` is 0 without a hidden layer."""
+        n_samples = len(samples.labels)
         return Problem(
-            *(len(samples.labels), 0, n_inputs, len(samples.classes), (n_features,), precision),
-            has_rule=isinstance(self.ridge, str),
+            *(n_samples, 0, n_inputs, len(samples.classes), (n_features,), precision),
+            has_rule=isinstance(settings.ridge, str),
             leaves_out=True,
             leaves_all_out=self.store_loo,
-            may_be_dual=True,
+            is_dual=_is_dual(settings, n_samples, n_features),
         )
 
-    def _output_settings(self) -> OutputOptions:
+    def _head_options(self) -> HeadOptions:
         """Check the parameters of the output layer."""
         assert self._chunk
-        return OutputOptions(ridge=self.ridge, temperature=self.temperature, output=self._output)
-
-    def _head_options(self) -> tuple[Any, list[float] | None]:
-        """Return the priors and the candidate ridges."""
-        ridges = self.ridges
+        ridges: Any = self.ridges
         if ridges is not None:
             one = number(above=True)
             ridges = sorted(one.check("ridges", ridge) for ridge in np.ravel(ridges).tolist())
-        return PRIORS.check("priors", self.priors), ridges
+        settings = OutputOptions(ridge=self.ridge, temperature=self.temperature, output=self._output)
+        return HeadOptions(settings, PRIORS.check("priors", self.priors), ridges)
 
 
-def _find_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the classes of a stream, from this call or the first call."""
-    if classes is None:
-        assert first is not None
-        return first
-    unique: NDArray[Any] = np.unique(np.asarray(classes))
-    if first is not None and not np.array_equal(unique, first):
-        raise ValueError(f"classes is {classes!r}, on the first call it was {first.tolist()}.")
-    if len(unique) < 2:
-        raise ValueError(f"classes is {classes!r}: a classifier needs two classes or more.")
-    return unique
+def _is_dual(settings: OutputOptions, n_samples: int, n_features: int) -> bool:
+    """Tell whether the dual problem is solved. PI-ELM without a ridge is the pseudo-inverse instead."""
+    return n_samples < n_features and (settings.output == "lda" or settings.ridge != 0)
 
 
 def seed_sequence(random_state: RandomState, key: tuple[int, ...] = (0,)) -> np.random.SeedSequence:
@@ -392,28 +381,10 @@ def seed_sequence(random_state: RandomState, key: tuple[int, ...] = (0,)) -> np.
     return np.random.SeedSequence([int(word) for word in words], spawn_key=key)
 
 
-class _DenseRows:
-    """Rows of a sparse matrix that are made dense when they are sliced."""
-
-    def __init__(self, matrix: Any) -> None:
-        self._matrix = matrix
-
-    def __len__(self) -> int:
-        return int(self._matrix.shape[0])
-
-    def __getitem__(self, rows: slice) -> RealArray:
-        return np.asarray(self._matrix[rows].toarray())
-
-
-def as_rows(X: Any) -> Rows:
-    """Return samples that can be sliced into dense arrays."""
-    return _DenseRows(X) if sparse.issparse(X) else X
-
-
-def read_batches(X: Any, size: int, layer: HiddenLayer | None = None) -> Iterator[RealArray]:
+def read_batches(X: Any, size: int, layer: HiddenLayer | None = None) -> Iterator[Any]:
     """Return samples, or the outputs of a hidden layer, `size` samples at a time."""
-    rows = as_rows(X)
+    n_samples = X.shape[0]
     if layer is None:
-        return (rows[start : start + size] for start in range(0, len(rows), size))
-    is_large = min(len(rows), size) * layer.input_weights.shape[1] > ELEMENTS_PER_TASK
-    return replace(layer, threads=count_blas_threads() if is_large else 1).batches(rows, size)
+        return (X[start : start + size] for start in range(0, n_samples, size))
+    is_large = min(n_samples, size) * layer.input_weights.shape[1] > ELEMENTS_PER_TASK
+    return replace(layer, threads=count_blas_threads() if is_large else 1).batches(X, size)

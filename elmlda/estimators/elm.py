@@ -15,15 +15,15 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from elmlda.core import FloatArray, RealArray
+from elmlda.core import FloatArray
 from elmlda.core.head import FeatureSums, Head
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.leave_one_out import SLACK
 from elmlda.errors import ElmldaValueError
-from elmlda.estimators.base import HeadClassifier, Samples, as_rows, read_batches, seed_sequence
+from elmlda.estimators.base import HeadClassifier, HeadOptions, Samples, read_batches, seed_sequence
 from elmlda.networks.cost import in_enough_precision, predict_peak_bytes, require_memory
 from elmlda.networks.train import Recipe, choose_precision
-from elmlda.options import LEAVE_ONE_OUT, NetworkOptions, OutputOptions, number, one_of, whole
+from elmlda.options import LEAVE_ONE_OUT, NetworkOptions, number, one_of, whole
 
 DEFAULTS = {"bias": True, "weight_range": LEAVE_ONE_OUT, "priors": "frequencies"}
 """Defaults of the estimators that differ from the paper's."""
@@ -174,38 +174,40 @@ class ELMClassifier(
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Compute the outputs of the hidden units, Eq. (2), of shape (n_samples, n_hidden_)."""
-        inputs, chunk = as_rows(self._read_samples(X)), self._chunk
-        starts = range(0, len(inputs), chunk)
+        inputs, chunk = self._read_samples(X), self._chunk
+        starts = range(0, inputs.shape[0], chunk)
         return np.concatenate([self._layer.outputs(inputs[i : i + chunk]) for i in starts])
 
-    def _fit_head(self, samples: Samples) -> Head:
+    def _fit_head(self, samples: Samples, options: HeadOptions) -> tuple[Head, FloatArray]:
         n_samples, n_inputs = samples.inputs.shape
-        recipe = self._recipe(n_samples, self._choose_range(samples))
+        recipe = self._recipe(n_samples, self._choose_range(samples, options))
         precision = choose_precision(recipe.settings.precision, recipe.n_hidden)
-        problem = self._problem(samples, n_inputs, recipe.n_hidden, precision)
+        problem = self._problem(samples, options.settings, n_inputs, recipe.n_hidden, precision)
 
-        def train(settings: NetworkOptions) -> tuple[Recipe, HiddenLayer, Head]:
+        def train(settings: NetworkOptions) -> tuple[Recipe, HiddenLayer, tuple[Head, FloatArray]]:
             used = replace(recipe, settings=settings)
-            return used, *self._train(used, samples, self._output_settings())
+            return used, *self._train(used, samples, options)
 
         require_memory(problem, size_name="n_hidden")
         double_bytes = predict_peak_bytes(replace(problem, precision="double"))
-        self._used_recipe, self._layer, head = in_enough_precision(train, recipe.settings, double_bytes)
-        _warn_about_scale(self._layer, as_rows(samples.inputs))
-        return head
+        self._used_recipe, self._layer, fitted = in_enough_precision(
+            train, recipe.settings, double_bytes
+        )
+        _warn_about_scale(self._layer, samples.inputs)
+        return fitted
 
     def _train(
-        self, recipe: Recipe, samples: Samples, settings: OutputOptions
-    ) -> tuple[HiddenLayer, Head]:
-        layer = recipe.draw_layer(as_rows(samples.inputs), samples.labels)
+        self, recipe: Recipe, samples: Samples, options: HeadOptions
+    ) -> tuple[HiddenLayer, tuple[Head, FloatArray]]:
+        layer = recipe.draw_layer(samples.inputs, samples.labels)
         rng, dtype = np.random.default_rng(recipe.sample_seed), layer.input_weights.dtype.type
-        return layer, self._fit_features(settings, samples, layer, recipe.n_hidden, dtype, rng)
+        return layer, self._fit_features(samples, options, layer, recipe.n_hidden, dtype, rng)
 
-    def _choose_range(self, samples: Samples) -> float | str:
+    def _choose_range(self, samples: Samples, options: HeadOptions) -> float:
         """Choose the weight range with the least leave-one-out loss of a small network."""
-        options: Any = self
-        if options.weight_range != LEAVE_ONE_OUT:
-            return float(number(above=True).check("weight_range", options.weight_range))
+        parameters: Any = self
+        if parameters.weight_range != LEAVE_ONE_OUT:
+            return float(number(above=True).check("weight_range", parameters.weight_range))
         n_samples, n_inputs = samples.inputs.shape
         ranges = [factor / math.sqrt(n_inputs) for factor in RANGES]
         default = STREAM_RANGE / math.sqrt(n_inputs)
@@ -219,16 +221,15 @@ class ELMClassifier(
             samples = samples._replace(
                 inputs=samples.inputs[rows], labels=samples.labels[rows], weights=weights
             )
+        by_rule = {"ridge": LEAVE_ONE_OUT, "temperature": LEAVE_ONE_OUT}
+        options = options._replace(settings=replace(options.settings, **by_rule))
         losses = dict.fromkeys(ranges, math.inf)
         for weight_range in ranges:
             settings = replace(recipe.settings, weight_range=weight_range)
             n_hidden = min(recipe.n_hidden, CHOOSING_UNITS)
             small = replace(recipe, n_hidden=n_hidden, settings=settings)
             with suppress(ElmldaValueError):  # without a best ridge, for example
-                output = OutputOptions(
-                    ridge=LEAVE_ONE_OUT, temperature=LEAVE_ONE_OUT, output=self._output
-                )
-                losses[weight_range] = self._train(small, samples, output)[1].loo_loss
+                losses[weight_range] = self._train(small, samples, options)[1][0].loo_loss
         least = min(losses.values())
         if not math.isfinite(least):
             return default
@@ -243,7 +244,7 @@ class ELMClassifier(
             weight_range = STREAM_RANGE / math.sqrt(inputs.shape[1])
         self._used_recipe = recipe = self._recipe(None, weight_range)
         self._layer = layer = recipe.draw_layer()
-        _warn_about_scale(layer, as_rows(inputs))
+        _warn_about_scale(layer, inputs)
         return FeatureSums(
             recipe.n_hidden,
             n_classes,
@@ -253,7 +254,7 @@ class ELMClassifier(
             is_centred=self._output == "lda",
         )
 
-    def _batches(self, inputs: Any) -> Iterator[RealArray]:
+    def _batches(self, inputs: Any) -> Iterator[Any]:
         return read_batches(inputs, self._chunk, self._layer)
 
     def _recipe(self, n_samples: int | None, weight_range: Any) -> Recipe:
@@ -315,7 +316,7 @@ class ELMClassifier(
 
 def _warn_about_scale(layer: HiddenLayer, inputs: Any) -> None:
     """Warn if nearly all hidden outputs are saturated or nearly all units constant."""
-    if len(inputs) < FEWEST_CHECKED:
+    if inputs.shape[0] < FEWEST_CHECKED:
         return
     hidden = layer.outputs(inputs[:MOST_CHECKED]).astype(np.float64)
     largest = np.abs(hidden).max(axis=0)
@@ -326,8 +327,8 @@ def _warn_about_scale(layer: HiddenLayer, inputs: Any) -> None:
         share = max(share, float(np.mean(saturation > SATURATED)))
     if share > NEARLY_ALL:
         warnings.warn(
-            f"{100 * share:.0f} % of the hidden units are saturated or constant: features are badly "
-            "scaled. Standardise them, for example with StandardScaler.",
+            "nearly all hidden units are saturated or constant, because features are badly scaled. "
+            "Standardise the features, for example with StandardScaler.",
             FeatureScaleWarning,
             stacklevel=4,
         )

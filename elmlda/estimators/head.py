@@ -11,7 +11,7 @@ import numpy as np
 from elmlda.core import FloatArray
 from elmlda.core.head import FeatureSums, Head
 from elmlda.core.solve import LostPrecisionError
-from elmlda.estimators.base import HeadClassifier, Samples, seed_sequence
+from elmlda.estimators.base import HeadClassifier, HeadOptions, Samples, seed_sequence
 from elmlda.networks.cost import require_memory
 from elmlda.options import LEAVE_ONE_OUT
 
@@ -110,10 +110,10 @@ class LDAClassifierCV(HeadClassifier):
         constants = self._head.constants
         return np.diff(constants) if len(constants) == 2 else constants
 
-    def _fit_head(self, samples: Samples) -> Head:
+    def _fit_head(self, samples: Samples, options: HeadOptions) -> tuple[Head, FloatArray]:
         n_features = samples.inputs.shape[1]
-        require_memory(self._problem(samples, 0, n_features, "double"))
-        fit = self._output_settings(), samples, None, n_features
+        require_memory(self._problem(samples, options.settings, 0, n_features, "double"))
+        fit = samples, options, None, n_features
         rng = np.random.default_rng(seed_sequence(self.random_state))
         if samples.inputs.dtype == np.float32:
             with suppress(LostPrecisionError):

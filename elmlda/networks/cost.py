@@ -56,8 +56,8 @@ class Problem:
     """Memory of the data."""
     leaves_all_out: bool = False
     """Whether all rows are held for leave-one-out."""
-    may_be_dual: bool = False
-    """Whether the dual problem is solved for fewer samples than hidden units."""
+    is_dual: bool = False
+    """Whether the dual problem is solved, for fewer samples than hidden units."""
 
     @classmethod
     def for_dataset(
@@ -86,7 +86,7 @@ def predict_peak_bytes(problem: Problem, jobs: int = 1) -> int:
     """Predict the peak memory of `jobs` processes that each train a network and share the data.
 
     The peak is reached while sums are accumulated (Gram matrix and a chunk of hidden outputs), during
-    the factorisation (Gram matrix and its float64 factor, or its eigenvectors and a copy), or with the
+    the factorisation (Gram matrix and its float64 factor, or its eigenvectors and work), or with the
     scores (of PI, LDA and PI with a constant unit, and intermediate arrays). Leave-one-out holds and
     copies a row sample, or projects it on the eigenvectors twice. The dual problem takes all hidden
     outputs, blocks of columns, and four matrices of n_train × n_train.
@@ -98,13 +98,13 @@ def predict_peak_bytes(problem: Problem, jobs: int = 1) -> int:
     if p.has_rule:
         copied = max(copied, 8 * n_left_out)
     gram = itemsize * m * (m + n_left_out)
-    factor = 16 * m * (m + n_left_out) if is_decomposed else m * (8 * m + copied)
+    factor = 8 * m * (3 * m + 2 * n_left_out) if is_decomposed else m * (8 * m + copied)
     chunk = itemsize * min(CHUNK, p.n_train) * (m + p.n_inputs)
     kept_chunk = min(chunk, LARGE_BYTES)  # may stay allocated after it was freed
     outputs = 8 * p.n_classes * len(p.sizes) * p.n_ridges
     weights = itemsize * m * p.n_inputs + outputs * m
     peak = max(gram + chunk, gram + factor + kept_chunk, kept_chunk + 5 * outputs * p.n_test)
-    if p.may_be_dual and p.n_train < m:
+    if p.is_dual:
         hidden = itemsize * p.n_train * (m + p.n_inputs) if p.n_inputs else 0
         peak = hidden + LARGE_BYTES + 32 * p.n_train**2 + 2 * outputs * m
     one = BASE_BYTES + weights + peak

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from elmlda.core import FloatArray, IntArray, Rows
+from elmlda.core import FloatArray, IntArray
 from elmlda.core.head import FeatureSums, Solution
 from elmlda.core.head import resolve_priors as resolve_priors
 from elmlda.core.hidden import HiddenLayer, InputSpace, draw_weights
@@ -75,7 +75,7 @@ class Recipe:
         return np.random.SeedSequence(self.seed.entropy, spawn_key=key)
 
     def draw_layer(
-        self, samples: Rows | None = None, labels: IntArray | None = None, precision: str | None = None
+        self, samples: Any = None, labels: IntArray | None = None, precision: str | None = None
     ) -> HiddenLayer:
         """Draw the hidden layer, the same at every call. Constrained weights need the training data."""
         settings = self.settings
@@ -88,7 +88,7 @@ class Recipe:
 
 
 def score_samples(
-    layer: HiddenLayer, networks: Sequence[PiOutputs], inputs: Rows, chunk: int = CHUNK
+    layer: HiddenLayer, networks: Sequence[PiOutputs], inputs: Any, chunk: int = CHUNK
 ) -> list[FloatArray]:
     """Compute the scores of all samples by each of the networks on one hidden layer.
 

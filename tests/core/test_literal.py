@@ -157,6 +157,6 @@ def test_outputs_that_are_not_finite_are_refused(solve):
     hidden[3, 2] = np.inf
     with (
         np.errstate(invalid="ignore"),
-        pytest.raises(LostPrecisionError, match=r"hidden unit .* of 5 has outputs too large"),
+        pytest.raises(LostPrecisionError, match=r"hidden unit .* of 5 is too large"),
     ):
         solve(hidden, labels, 3 if solve is solve_pi_literally else UNIFORM)

@@ -95,11 +95,10 @@ def test_ridge_zero_is_the_papers_and_says_what_it_needs():
     expected = np.linalg.lstsq(hidden, np.eye(3)[SPECIES], rcond=None)[0]
     pi = fit(n_hidden=4, ridge=0.0, output="pi")
     np.testing.assert_allclose(pi.coefs_[1], expected, rtol=1e-9)
-    with (
-        pytest.warns(UserWarning, match="rank"),
-        pytest.raises(ValueError, match=r"at most 147 hidden units .*ridge=1e-3"),
-    ):
+    with pytest.raises(ValueError, match=r"at most 147 hidden units .*ridge=1e-3"):
         fit(n_hidden=200, ridge=0.0)
+    with pytest.warns(UserWarning, match="200 hidden units have rank"):
+        fit(n_hidden=200, ridge=0.0, output="pi")
 
 
 # Probabilities
@@ -218,9 +217,7 @@ def test_features_too_large_for_float32():
     relu = fit(X, n_hidden=MIXED, activation="relu", weight_range=9.0)
     assert relu.precision_ == "double"
     assert np.isfinite(relu.predict_proba(X)).all()
-    with pytest.raises(
-        ValueError, match=r"too large for float64\. Use a smaller weight_range or smaller inputs\.$"
-    ):
+    with pytest.raises(ValueError, match=r"too large for float64\. .*weight_range"):
         fit(IRIS * 1e160, n_hidden=MIXED, activation="relu")
 
 

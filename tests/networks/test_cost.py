@@ -95,7 +95,7 @@ rng = np.random.default_rng(0)
 X, y = rng.normal(size=(n, p)), np.arange(n) % 5
 classifier = ELMClassifier(units, weight_range=0.01) if units else LDAClassifierCV()
 classifier.fit(X, y)
-problem = Problem(n, 0, p if units else 0, 5, (units or p,), has_rule=True, leaves_out=True, may_be_dual=True)
+problem = Problem(n, 0, p if units else 0, 5, (units or p,), has_rule=True, leaves_out=True, is_dual=n < (units or p))
 status = Path("/proc/self/status").read_text()
 print(predict_peak_bytes(problem) + X.nbytes, 1024 * int(status.split("VmHWM:")[1].split()[0]))
 """
