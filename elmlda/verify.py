@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from tqdm import tqdm
 
+from elmlda.datasets import SETS, expand_path, is_table
 from elmlda.datasets.arrays import MISSING_NOTES, PARTS
 from elmlda.datasets.catalogue import load_dataset
-from elmlda.datasets.names import SETS, expand_path, is_table
 from elmlda.datasets.split import Dataset, Split
 from elmlda.datasets.tables import split_names
 from elmlda.errors import ElmldaError, join_words
@@ -315,8 +315,7 @@ def make_division(options: RecordedOptions, data: Dataset) -> Callable[[Mapping[
             return next(islice(folds, int(record["fold"]), None))
 
         return take_fold
-    divided = data.split()
-    divided = divided.hold_out(n_held_out) if n_held_out else divided
+    divided = data.split(n_held_out or 0)
     return lambda _: divided
 
 

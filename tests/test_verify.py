@@ -90,7 +90,7 @@ def test_it_imports_nothing_of_what_it_checks():
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     ours = {module.removeprefix("elmlda.") for module in modules if module.startswith("elmlda")}
     assert ours <= {
-        *("datasets.arrays", "datasets.catalogue", "datasets.names", "datasets.split"),
+        *("datasets.arrays", "datasets.catalogue", "datasets", "datasets.split"),
         *("datasets.tables", "errors", "runs.folder", "runs.tables", "experiments.specs"),
     }
 
@@ -175,7 +175,7 @@ def test_data_without_a_test_part_are_split(tmp_path, dataset):
 
 
 def test_held_out_samples(tmp_path, dataset):
-    write_nested(tmp_path, dataset.hold_out(100))
+    write_nested(tmp_path, dataset.split(100))
     write_run(tmp_path, pd.read_csv(tmp_path / "sweep.csv"), {"sweep": {"validation": 100}})
     assert_all_equal(verify_run(tmp_path, data=dataset), 9)
 

@@ -17,9 +17,11 @@ from elmlda.experiments import specs
 from elmlda.options import DataOptions, MachineOptions
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from elmlda.datasets.catalogue import DatasetInfo
-    from elmlda.datasets.describe import TableDescription
     from elmlda.datasets.split import Dataset
+    from elmlda.datasets.tables import Table
     from elmlda.experiments.runner import Plan
 
 FORMATS = ("csv", "svg", "md", "html", "png")
@@ -197,19 +199,20 @@ def info(dataset: str, **values: Any) -> None:
     For your own file: how each column is read, missing values, classes and split, and what to do about
     problems.
     """
+    from elmlda.datasets import is_table
     from elmlda.datasets.catalogue import CATALOGUE, load_dataset
-    from elmlda.datasets.describe import describe_table
-    from elmlda.datasets.names import is_table
+    from elmlda.datasets.tables import read_table
 
     reading = build(DataOptions, values).reading
     if is_table(Path(dataset)):
         missing = reading.pop("missing")
-        table = describe_table(dataset, **reading)
-        _say_values(_describe_table(table, missing))
+        table = read_table(dataset, reading["header"])
+        columns, n_incomplete = table.describe(reading["label"], reading["drop"])
+        _say_values(_describe_table(table, columns, n_incomplete, missing))
         try:
             content = load_dataset(dataset, missing=missing, **reading).split()
         except ElmldaError as error:
-            problems = [*table.columns["problem"].dropna(), error]
+            problems = [*columns["problem"].dropna(), error]
             for line in dict.fromkeys(problem.for_command_line() for problem in problems):
                 _say_values({"to do": line})
         else:
@@ -254,17 +257,18 @@ def _describe_size(info: DatasetInfo) -> str:
     return f"{n_samples} × {info.n_inputs}, {len(info.classes)} classes"
 
 
-def _describe_table(table: TableDescription, missing: str | None) -> dict[str, object]:
+def _describe_table(
+    table: Table, columns: pd.DataFrame, n_incomplete: int, missing: str | None
+) -> dict[str, object]:
     """Describe each column of a file, and its missing values."""
-    gaps = f", {table.n_incomplete:,} of them with missing values" if table.n_incomplete else ""
+    gaps = f", {n_incomplete:,} of them with missing values" if n_incomplete else ""
     ways = ": use --missing drop or --missing mean" if gaps and missing is None else ""
     values: dict[str, object] = {
         "first line": "names of columns"
         if table.has_names
         else "a sample; columns are numbered from 1",
-        "samples": f"{table.n_samples:,}{gaps}{ways}",
+        "samples": f"{len(table.cells):,}{gaps}{ways}",
     }
-    columns = table.columns
     if len(columns) > MANY_COLUMNS:
         is_plain = columns["kind"].isin(["numbers", "words"]) & (columns["missing"] == 0)
         columns = columns[~is_plain]

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from elmlda.datasets.names import expand_path
+from elmlda.datasets import expand_path
 from elmlda.errors import ElmldaError, suggest_name
 from elmlda.options import FLAG, TEXT, Declaration, MachineOptions, OptionError, Options, declarations
 

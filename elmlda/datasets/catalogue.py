@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from elmlda.datasets import HERE, SETS, check_source, expand_path, is_table, unknown_name
 from elmlda.datasets.arrays import (
     MISSING_NOTES,
     assemble_idx,
@@ -22,7 +23,6 @@ from elmlda.datasets.arrays import (
     load_pair,
     read_content,
 )
-from elmlda.datasets.names import HERE, SETS, check_source, expand_path, is_table, unknown_name
 from elmlda.datasets.split import Dataset
 from elmlda.datasets.tables import load_table
 from elmlda.errors import ElmldaError, printable

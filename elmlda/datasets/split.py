@@ -63,8 +63,6 @@ class Dataset:
     """Names of a table's inputs: `size`, or `fur=long` for a category."""
     n_filled: dict[str, int] = field(default_factory=dict)
     """Column or input -> number of missing values that are filled with means."""
-    is_filled: NDArray[np.bool_] | None = None
-    """Training inputs that were missing before `split` filled them, n_samples × n_inputs."""
 
     @property
     def n_inputs(self) -> int:
@@ -90,22 +88,40 @@ class Dataset:
         """Space for which input weights are drawn, with the samples that may shape them."""
         return InputSpace(self.n_inputs, self.image_shape, self.train.inputs, self.train.labels)
 
-    def split(self) -> Dataset:
+    def split(self, n_validation: int = 0) -> Dataset:
         """Return the training and the test part for a network.
 
         A data set without a test part is always divided in the same way: two thirds of the samples for
         training, one third for testing. The test part is the first of three folds, drawn with seed 0
         whatever the run's seed.
+
+        Parameters
+        ----------
+        n_validation : if not 0, the last samples of the training part become the test part, to choose
+            hyperparameters by; a drawn training part may be in any order, and is shuffled first
         """
+        divided = self
         if self.test is None:
-            dataset = next(self.folds(3, np.random.default_rng(0)))
-            return replace(dataset, preparation={**dataset.preparation, "split": SPLIT})
-        if not self.is_standardised or "inputs" in self.preparation:
-            return self
-        return self._with_parts(self.train, self.test)
+            train_rows, test_rows = self._draw_folds(3, np.random.default_rng(0))[0]
+            divided = self.divide(train_rows, test_rows)
+            divided = replace(divided, preparation={**divided.preparation, "split": SPLIT})
+        if n_validation:
+            n_train = len(divided.train.labels)
+            if not 0 < n_validation < n_train:
+                fact = f"{self.name}: {n_validation:,} samples cannot be held out of {n_train:,}"
+                raise ElmldaError(f"{fact}: expected 1 to {n_train - 1:,}.")
+            rows = np.arange(n_train)
+            if self.test is None:
+                rows = np.random.default_rng(0).permutation(n_train)
+            divided = divided.divide(rows[:-n_validation], rows[-n_validation:])
+        return divided._standardise()
 
     def folds(self, n_folds: int, rng: np.random.Generator) -> Iterator[Dataset]:
         """Yield a data set for each stratified fold: that fold for testing, the others for training."""
+        return (self.divide(*rows)._standardise() for rows in self._draw_folds(n_folds, rng))
+
+    def _draw_folds(self, n_folds: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
+        """Return the training and the test rows of each stratified fold."""
         counts, n_samples = self.train.count_classes(self.n_classes), len(self.train.labels)
         if self.test is not None:
             fact = f"{self.name} has a test part of its own, folds are for data without one."
@@ -122,61 +138,41 @@ class Dataset:
             fact = f"{self.name}: {n_samples:,} samples cannot be divided into {n_folds} folds."
             raise ElmldaError(fact, "Use at most {folds}.", folds=n_samples)
         folds = draw_stratified_folds(self.train.labels, n_folds, rng)
-        numbers = range(n_folds)
-        return (self.divide(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in numbers)
-
-    def hold_out(self, n_validation: int) -> Dataset:
-        """Divide the training part: its last samples are the new test part, to choose settings by.
-
-        The training part of a drawn split may be in any order, and is shuffled first.
-        """
-        n_train = len(self.train.labels)
-        if not 0 < n_validation < n_train:
-            fact = f"{self.name}: {n_validation:,} samples cannot be held out of {n_train:,}"
-            raise ElmldaError(f"{fact}: expected 1 to {n_train - 1:,}.")
-        rows = np.arange(n_train)
-        if "rows" in self.preparation:
-            rows = np.random.default_rng(0).permutation(n_train)
-        return self.divide(rows[:-n_validation], rows[-n_validation:])
+        return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]
 
     def divide(self, train_rows: IntArray, test_rows: IntArray) -> Dataset:
         """Divide the training part by indices of samples; a class without training samples is refused.
 
-        Inputs are standardised, and missing values filled, by the new training part alone. Inputs that
-        are standardised already come to the same values. The preparation gets a checksum of the rows,
-        so that a run continues only with the same rows.
+        Inputs stay as they were stored. The preparation gets a checksum of the rows, so that a run
+        continues only with the same rows.
         """
-        whole = self.train
-        if self.is_filled is not None:
-            whole = replace(whole, inputs=np.where(self.is_filled, np.nan, whole.inputs))
-        train = Split(whole.inputs[train_rows], whole.labels[train_rows])
-        test = Split(whole.inputs[test_rows], whole.labels[test_rows])
-        counts = train.count_classes(self.n_classes)
+        parts = [
+            Split(self.train.inputs[part], self.train.labels[part]) for part in (train_rows, test_rows)
+        ]
+        counts = parts[0].count_classes(self.n_classes)
         if lacking := [name for name, count in zip(self.classes, counts, strict=True) if not count]:
             fact = f"{self.name}: no sample of class {join_words(lacking, 'or')} in the training part"
             raise ElmldaError(f"{fact}, expected one or more.")
-        divided = self._with_parts(train, test)
         rows = [len(train_rows), *train_rows, len(test_rows), *test_rows]
         checksum = hashlib.sha256(np.asarray(rows, "<i8").tobytes()).hexdigest()[:16]
-        return replace(divided, preparation={**divided.preparation, "rows": checksum})
+        return replace(
+            self, train=parts[0], test=parts[1], preparation={**self.preparation, "rows": checksum}
+        )
 
-    def _with_parts(self, train: Split, test: Split) -> Dataset:
-        """Return a copy with these parts, standardised if the data set is to be."""
-        if not self.is_standardised:
-            return replace(self, train=train, test=test)
-        parts = []
-        for part, inputs in zip((train, test), standardise(train.inputs, test.inputs), strict=True):
-            if not np.abs(inputs).max() < LARGEST_DEVIATION:
-                fact = f"{self.name}: an input is more than {LARGEST_DEVIATION:g} standard deviations"
-                raise ElmldaError(f"{fact} from the training part's mean.")
-            parts.append(replace(part, inputs=inputs))
-        is_missing = np.isnan(train.inputs)
+    def _standardise(self) -> Dataset:
+        """Return a copy with inputs standardised by the training part, if the data set is to be."""
+        assert self.test is not None
+        if not self.is_standardised or "inputs" in self.preparation:
+            return self
+        parts = standardise(self.train.inputs, self.test.inputs)
+        if not all(np.abs(inputs).max() < LARGEST_DEVIATION for inputs in parts):
+            fact = f"{self.name}: an input is more than {LARGEST_DEVIATION:g} standard deviations"
+            raise ElmldaError(f"{fact} from the training part's mean.")
         return replace(
             self,
-            train=parts[0],
-            test=parts[1],
+            train=replace(self.train, inputs=parts[0]),
+            test=replace(self.test, inputs=parts[1]),
             preparation={**self.preparation, "inputs": STANDARDISED},
-            is_filled=is_missing if is_missing.any() else None,
         )
 
 

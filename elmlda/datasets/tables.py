@@ -19,15 +19,15 @@ import numpy as np
 import pandas as pd
 
 from elmlda.core import FloatArray
+from elmlda.datasets import expand_path
 from elmlda.datasets.arrays import (
     MISSING_ADVICE,
     MISSING_LABEL_ADVICE,
     build_dataset,
     read_content,
 )
-from elmlda.datasets.names import expand_path
 from elmlda.datasets.split import Dataset
-from elmlda.errors import ElmldaError, join_words, printable, quote_name
+from elmlda.errors import LONGEST_NAME, ElmldaError, join_words, printable, quote_name
 
 TableSource = str | os.PathLike[str] | pd.DataFrame
 DELIMITERS = "\t;|,"
@@ -128,6 +128,51 @@ class Table:
             self.fail(fact, bad.index[0], advice, drop=name)
         words = pd.get_dummies(texts, prefix=name, prefix_sep="=", dtype=np.float64)
         return words.reindex(cells.index)
+
+    def describe(self, label: object = None, drop: Any = ()) -> tuple[pd.DataFrame, int]:
+        """Describe each column, even if the table cannot be loaded as it is.
+
+        Returns
+        -------
+        columns : a row for each column, by name, with its `kind` (numbers, words, empty, class, left
+            out or unclear), the number of `missing` values, `first_missing`, which is the line or the
+            DataFrame's index of the first one, `values`, which are the range of the numbers or the
+            words, and `problem`, an ElmldaError that says why a column is unclear, or None
+        n_incomplete : samples with a missing value in an input or without a class
+        """
+        target = None if label is None else self.find(label)
+        inputs = self.leave_out(drop).cells.columns
+        is_incomplete, rows = np.zeros(len(self.cells), bool), {}
+        for name in map(str, self.cells):
+            cells = self.cells[name]
+            is_missing = cells.str.lower().isin(NO_LABEL if name == target else NO_INPUT)
+            kind, words, problem = "left out", list[str](), None
+            if name == target:
+                kind, words = "class", sorted(cells[~is_missing].unique())
+            elif name in inputs:
+                kind, words, problem = self._describe_input(name)
+            if kind != "left out":
+                is_incomplete |= is_missing
+            rows[name] = {
+                "kind": kind,
+                "missing": is_missing.sum(),
+                "first_missing": self.rows[is_missing][0] if is_missing.any() else "",
+                "values": printable(join_words(words), LONGEST_NAME) if words else "",
+                "problem": problem,
+            }
+        return pd.DataFrame.from_dict(rows, orient="index"), int(is_incomplete.sum())
+
+    def _describe_input(self, name: str) -> tuple[str, list[str], ElmldaError | None]:
+        """Return the kind of a column, its range or words, and what keeps it from being an input."""
+        try:
+            inputs = self.encode(name)
+        except ElmldaError as error:
+            return "unclear", [], error
+        if [*inputs] != [name]:
+            return "words", [str(feature).removeprefix(f"{name}=") for feature in inputs], None
+        if inputs[name].isna().all():
+            return "empty", [], None
+        return "numbers", [f"{inputs[name].min():g} to {inputs[name].max():g}"], None
 
     def _choose_numbers(self, styles: pd.DataFrame) -> pd.Series[float]:
         """Return numbers in the style of the column; NaN for other cells and ambiguous numbers."""

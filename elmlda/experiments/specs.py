@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from elmlda.datasets.names import check_source, expand_path
+from elmlda.datasets import check_source, expand_path
 from elmlda.options import (
     FLAG,
     NAMES,

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from elmlda.core.evaluate import keep_choice, measure_posteriors, posteriors
+from elmlda.datasets import is_table
 from elmlda.datasets.catalogue import load_dataset
-from elmlda.datasets.names import is_table
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
 from elmlda.experiments.runner import Plan, Result, Stage, identify
@@ -157,8 +157,7 @@ def _divide(spec: Sweep, loaded: Dataset) -> Dataset:
         fold = take_fold(loaded, spec.folds, spec.seed, 0, 0)
         shared = {name: text for name, text in fold.preparation.items() if name != "rows"}
         return replace(fold, preparation=shared)
-    divided = loaded.split()
-    return divided.hold_out(spec.validation) if spec.validation else divided
+    return loaded.split(spec.validation or 0)
 
 
 def take_fold(loaded: Dataset, n_folds: int, seed: int, repeat: int, fold: int) -> Dataset:

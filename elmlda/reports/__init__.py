@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from elmlda.datasets.names import expand_path
+from elmlda.datasets import expand_path
 from elmlda.errors import ElmldaError
 from elmlda.options import checks_names
 from elmlda.reports.load import read_records

@@ -39,7 +39,7 @@ class TestEmbedded:
         data = whole.split()
         assert arrays in (None, digest(whole.train.inputs, whole.train.labels))
         assert data.preparation.get("rows") == rows
-        assert data.hold_out(20).preparation["rows"] == held_out
+        assert whole.split(20).preparation["rows"] == held_out
 
     def test_it_is_as_it_is_described(self, info):
         whole = load_dataset(info.name)

@@ -56,14 +56,14 @@ def test_folds_test_every_sample_once():
 
 
 def test_held_out_are_the_last_training_samples(mnist):
-    held = mnist.hold_out(1000)
+    held = mnist.split(1000)
     np.testing.assert_array_equal(held.test.inputs, mnist.train.inputs[-1000:])
     np.testing.assert_array_equal(held.train.labels, mnist.train.labels[:-1000])
     assert held.input_scale == 1 / 255
 
 
 def test_held_out_of_a_drawn_split_are_shuffled_first():
-    held = make(np.repeat([0, 1, 2], 30)).split().hold_out(12)
+    held = make(np.repeat([0, 1, 2], 30)).split(12)
     assert len(held.train.labels) == 48  # none of the test part's
     assert len(set(held.test.labels.tolist())) == 3
     np.testing.assert_allclose(held.train.inputs.mean(axis=0), 0, atol=1e-12)
@@ -78,7 +78,7 @@ def test_means_that_fill_are_not_taken_over_held_out_samples(own_test):
     inputs[-30:] *= 1000  # held out of an own training part: must not be seen in any mean
     if own_test:
         data = replace(data, test=data.train)
-    held = data.split().hold_out(30)
+    held = data.split(30)
     # Rows are found again by their standardised values: a filled one is exactly 0, the mean.
     is_filled = held.train.inputs == 0
     assert is_filled.any(axis=0).all()
@@ -91,10 +91,10 @@ def test_means_that_fill_are_not_taken_over_held_out_samples(own_test):
         np.testing.assert_allclose(held.train.inputs, np.nan_to_num(known), atol=1e-9)
 
 
-@pytest.mark.parametrize("n", [0, -1, 60, 61])
-def test_not_all_and_not_none_are_held_out(n):
-    data = make(np.arange(90) % 2).split()
-    assert f"{n} samples cannot be held out of 60: expected 1 to 59." in refusal_of(data.hold_out, n)
+@pytest.mark.parametrize("n", [-1, 60, 61])
+def test_not_all_training_samples_are_held_out(n):
+    data = make(np.arange(90) % 2)
+    assert f"{n} samples cannot be held out of 60: expected 1 to 59." in refusal_of(data.split, n)
 
 
 def test_what_cannot_be_divided():

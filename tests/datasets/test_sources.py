@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from refusals import refusal_of
 
+from elmlda.datasets import check_source, is_table
 from elmlda.datasets.catalogue import CATALOGUE, fetch_dataset, load_dataset
-from elmlda.datasets.names import check_source, is_table
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_name_of_the_catalogue_is_never_a_folder(tmp_path):
 
 def test_checking_a_name_imports_no_library():
     program = (
-        "import sys; from elmlda.datasets.names import check_source; check_source('iris')\n"
+        "import sys; from elmlda.datasets import check_source; check_source('iris')\n"
         "assert not {'numpy', 'pandas', 'pooch', 'scipy'} & sys.modules.keys(), sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
