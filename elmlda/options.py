@@ -453,6 +453,7 @@ class OutputOptions(Options):
         or_loo(number(above=True)),
         "Also measure posteriors of LDA's scores times this number; loo chooses it.",
         "experiment",
+        is_rare=True,
     )
     output: str = option("lda", one_of("lda", "pi"), "Method that the ridge is chosen for.", "network")
 
@@ -474,7 +475,7 @@ class DataOptions(Options):
         None, one_of("drop", "mean"), "Drop samples with missing values, or fill in means.", "data"
     )
     header: bool | None = option(
-        None, FLAG, "Whether a CSV file's first line has the columns' names.", "data"
+        None, FLAG, "Whether a CSV file's first line names the columns.", "data"
     )
     seed: int = option(
         0, whole(0, 2**63), "Root seed of the run.", "network", changes_draw=True, stated_by_paper=None
@@ -495,7 +496,7 @@ class SizeOptions(Options):
     hidden: Numbers | None = option(
         None,
         NUMBERS,
-        "Hidden units instead of --fanout, such as 100,500,1000.",
+        "Hidden units instead of --fanout: 100,500,1000.",
         "extent",
         excludes="fanout",
     )
@@ -512,7 +513,12 @@ class MachineOptions(Options):
         "machine",
     )
     cluster: str | None = option(
-        None, TEXT, "Address or file of a Dask scheduler to train on.", "machine", excludes="jobs"
+        None,
+        TEXT,
+        "Address or file of a Dask scheduler to train on.",
+        "machine",
+        is_rare=True,
+        excludes="jobs",
     )
 
     def __post_init__(self) -> None:

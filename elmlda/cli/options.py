@@ -188,7 +188,7 @@ RUN_OPTIONS: list[click.Parameter] = [
         ["--config"],
         metavar="NAME|FILE",
         callback=read_config,
-        help="Read defaults of options from a TOML file, or elmlda's own.",
+        help="TOML file with values of options, or elmlda's own.",
         **EAGER,
     ),
     click.Option(

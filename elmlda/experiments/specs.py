@@ -118,9 +118,7 @@ class Sweep(SizeOptions, Experiment):
 
     name = "sweep"
 
-    repeats: int = option(
-        200, whole(1, 10_000), "Number of networks with new random weights.", "extent"
-    )
+    repeats: int = option(200, whole(1, 10_000), "Number of random networks.", "extent")
     ridge: Choices = with_default(
         OutputOptions,
         "ridge",
@@ -132,7 +130,7 @@ class Sweep(SizeOptions, Experiment):
     folds: int | None = option(
         None,
         whole(2, 10_000),
-        "Number of cross-validation folds, for data without a test part.",
+        "Cross-validation folds, for data without a test part.",
         "experiment",
     )
     design: str = option(
@@ -172,14 +170,18 @@ class Ensemble(SizeOptions, Experiment):
 
     name = "ensemble"
 
-    n: int = option(20, whole(1, 10_000), "Number of networks in the largest ensemble.", "experiment")
+    n: int = option(20, whole(1, 10_000), "Networks in the largest ensemble.", "experiment")
     fanout: int = option(20, whole(), "Hidden units per input.", "extent")
     hidden: int | None = option(
         None, whole(), "Hidden units instead of --fanout.", "extent", excludes="fanout"
     )
     repeats: int = option(10, whole(1, 10_000), "Number of ensembles of new networks.", "extent")
     draws: int = option(
-        0, whole(0, 1_000_000), "Also combine this many random subsets of all networks.", "extent"
+        0,
+        whole(0, 1_000_000),
+        "Also combine this many random subsets of all networks.",
+        "extent",
+        is_rare=True,
     )
     ridge: Choice = with_default(OutputOptions, "ridge", 0.0)
     temperature: Choice = with_default(OutputOptions, "temperature", 1.0)
