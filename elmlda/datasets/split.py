@@ -191,7 +191,8 @@ def standardise(train: NDArray[Any], test: NDArray[Any]) -> list[NDArray[Any]]:
         varies = np.fmax.reduce(train, axis=0) > np.fmin.reduce(train, axis=0)
         factors = np.where(varies, 1 / np.sqrt(variances), 0.0)
         scaled = (np.where(np.isnan(x), 0.0, (x - means) * factors) for x in (train, test))
-        return [x.astype(train.dtype, copy=False) for x in scaled]
+        dtype = np.result_type(train.dtype, np.float32)  # float32 for bytes
+        return [x.astype(dtype, copy=False) for x in scaled]
 
 
 def draw_stratified_folds(labels: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:

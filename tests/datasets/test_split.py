@@ -168,6 +168,14 @@ def test_missing_values_are_the_mean_in_both_parts():
     assert (filled == 0).all()
 
 
+def test_bytes_are_standardised_in_float32():
+    train, test = np.array([[0, 3], [255, 3], [0, 3]], np.uint8), np.array([[255, 9]], np.uint8)
+    ours, scaled = standardise(train, test)
+    assert ours.dtype == scaled.dtype == np.float32
+    assert ours[:, 0] == pytest.approx([-(0.5**0.5), 2**0.5, -(0.5**0.5)])
+    assert scaled[0] == pytest.approx([2**0.5, 0])
+
+
 @pytest.mark.parametrize("size", [1e200, 1e-200])
 def test_what_float64_cannot_standardise_is_refused(size):
     data = make(np.arange(30) % 2)
