@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from elmlda.datasets import is_table
 from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
+from elmlda.experiments.baselines import count_baseline_errors, list_baselines
 from elmlda.experiments.runner import Plan, Result, Stage, identify
 from elmlda.experiments.specs import Compare, Sweep
 from elmlda.networks.cost import Problem
@@ -34,7 +35,7 @@ from elmlda.networks.train import (
 )
 from elmlda.options import LEAVE_ONE_OUT, Choice, NetworkOptions, declarations
 from elmlda.runs.folder import Run
-from elmlda.runs.tables import FIXED, SWEEP, Key
+from elmlda.runs.tables import BASELINES, FIXED, SWEEP, Key
 
 METHODS = ("pi", "pi_constant", "lda")
 
@@ -146,9 +147,16 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
         seed, place = np.random.SeedSequence(spec.seed, spawn_key=key), {"repeat": repeat, "fold": fold}
         return NetworkJob(place, seed, options, trained, spec.temperature, is_kept)
 
-    compute = partial(train_network, folds=(spec.folds, spec.seed)) if spec.folds else train_network
-    stage = Stage(SWEEP, keys, find_jobs, compute, cost)
-    return Plan(identify(spec, data), spec.words(), data, [stage], loaded if spec.folds else data)
+    folds = (spec.folds, spec.seed) if spec.folds else None
+    stages = [Stage(SWEEP, keys, find_jobs, partial(train_network, folds=folds), cost)]
+    if methods := list_baselines(data):
+        simple = [*product(range(spec.folds) if spec.folds else [None], methods)]
+        stages.append(
+            Stage(
+                BASELINES, simple, lambda missing, _: missing, partial(evaluate_baseline, folds=folds)
+            )
+        )
+    return Plan(identify(spec, data), spec.words(), data, stages, loaded if spec.folds else data)
 
 
 def _divide(spec: Sweep, loaded: Dataset) -> Dataset:
@@ -196,6 +204,16 @@ def train_network(
         kept["labels"] = data.test.labels
     rows = [{**job.place, **row} for row in rows]
     return Result(rows, fold if folds else repeat, kept if job.is_kept else None)
+
+
+def evaluate_baseline(data: Dataset, job: Key, folds: tuple[int, int] | None = None) -> Result:
+    """Train and test one of the simple methods, in cross-validation on a fold of the first repeat."""
+    fold, method = job
+    if folds:
+        data = take_fold(data, *folds, 0, fold)
+    assert data.test is not None
+    errors = count_baseline_errors(data, method)
+    return Result([{"fold": fold, "method": method, "errors": errors, "n_test": len(data.test.labels)}])
 
 
 def evaluate_network(

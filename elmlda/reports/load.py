@@ -15,7 +15,7 @@ from elmlda import paper
 from elmlda.core import FloatArray, IntArray
 from elmlda.core.evaluate import posteriors
 from elmlda.datasets.arrays import NOT_ARRAYS
-from elmlda.datasets.catalogue import MNIST_SHA256
+from elmlda.datasets.catalogue import is_mnist
 from elmlda.errors import LONGEST_NAME, ElmldaError, printable
 from elmlda.experiments.specs import list_options
 from elmlda.options import LEAVE_ONE_OUT
@@ -38,6 +38,7 @@ class Records:
     folder: Path
     manifest: Mapping[str, Any]
     sweep: pd.DataFrame
+    baselines: pd.DataFrame
     ensemble: pd.DataFrame
     draws: pd.DataFrame
     timing: pd.DataFrame
@@ -130,13 +131,12 @@ def matches_paper(run: Mapping[str, Any], own: Mapping[str, Any], stated_only: b
     run, own : what the rows depend on, as in a manifest: shared options, and the experiment's own
     stated_only : whether options that the paper leaves open may differ from our reading of it
     """
-    is_mnist = set((run.get("sha256") or {}).values()) == set(MNIST_SHA256.values())
     declared, defaults = list_options(), default_options()
     departures = [n for n in run.keys() - {*ABOUT_DATA} if run[n] != defaults.get(n)]
     may_differ = (None, False) if stated_only else (None,)
     ridge = run.get("ridge", 0)
     return (
-        is_mnist
+        is_mnist(run.get("sha256") or {})
         and not {"validation", "folds"} & own.keys()
         and all(n in declared and declared[n].stated_by_paper in may_differ for n in departures)
         and 0 in (ridge if isinstance(ridge, list | tuple) else [ridge])

@@ -21,6 +21,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,14 @@ class Run:
     def append(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append rows in one write; they are on disk when this returns. A failed write changes nothing.
 
+        A torn last line, which a kill left, is dropped first.
         Columns that a row lacks stay empty. A column that the table does not have is refused.
         """
         path = self.folder / f"{table.name}.csv"
         if unknown := {name for row in rows for name in row if name not in table.names}:
             raise ValueError(f"{path}: no column {join_words(sorted(unknown))} in its table.")
-        with explain_refusal(path), path.open("ab", 0) as file:
-            size, out = file.tell(), io.StringIO()
+        with explain_refusal(path), path.open("a+b", 0) as file:
+            size, out = _drop_torn_line(file), io.StringIO()
             writer = csv.DictWriter(out, table.names, extrasaction="ignore", lineterminator="\n")
             if size == 0:
                 writer.writeheader()
@@ -107,10 +109,6 @@ def open_run(
         require_same_run(folder, identity)
         for left_over in (*folder.glob(f"{TEMPORARY}*"), *(folder / KEPT).rglob(f"{TEMPORARY}*")):
             left_over.unlink()
-        path = folder / f"{identity.experiment}.csv"
-        if path.exists():
-            with explain_refusal(path), path.open("r+b") as file:
-                file.truncate(_count_whole_lines(file.read()))
         yield Run(folder, write_manifest(folder, identity, command, machine))
 
 
@@ -131,6 +129,16 @@ def read_rows(folder: Path, table: Table) -> pd.DataFrame:
         fact = f"{path}: not a table that elmlda wrote ({str(error).strip()[:200]})."
         raise ElmldaError(fact, RESTORE, out=None) from error
     return rows
+
+
+def _drop_torn_line(file: FileIO) -> int:
+    """Truncate a file after its last line break; return its size."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    if file.read(1) not in (b"", b"\n"):
+        file.seek(0)
+        size = file.truncate(_count_whole_lines(file.readall()))
+    return size
 
 
 def _count_whole_lines(content: bytes) -> int:

@@ -134,6 +134,19 @@ SWEEP = Table(
     groups=("fanout", "n_hidden", "rule", "ridge"),
     counted="networks",
 )
+BASELINES = Table(
+    "baselines",
+    "a row for each simple method, on the sweep's data",
+    (
+        Column("fold", int, "", "number of the fold, from 0; empty without cross-validation"),
+        Column("method", str, "", "majority, the largest class; or logistic_regression", "method"),
+        Column("errors", int, "samples", "test errors", "errors, %"),
+        N_TEST,
+    ),
+    key=("fold", "method"),
+    groups=("method",),
+    counted="folds",
+)
 ENSEMBLE = Table(
     "ensemble",
     "a row for each repeat and number of combined networks",
@@ -184,4 +197,4 @@ TIMING = Table(
     groups=("fanout", "n_hidden", "method"),
     counted="times",
 )
-TABLES = {table.name: table for table in (SWEEP, ENSEMBLE, DRAWS, TIMING)}
+TABLES = {table.name: table for table in (SWEEP, BASELINES, ENSEMBLE, DRAWS, TIMING)}

@@ -105,9 +105,9 @@ def test_a_torn_line_is_dropped_wherever_it_was_torn(folder):
         lines = whole[:cut].count(b"\n")
         assert len(read_rows(folder, SWEEP)) == max(0, lines - 1)  # reading mends nothing
         with opened(folder) as run:
-            assert path.read_bytes() == b"".join(whole.splitlines(keepends=True)[:lines])
             run.append(SWEEP, make_rows(7))
-            assert read_rows(run.folder, SWEEP)["repeat"].tolist()[-2:] == [7, 7]
+        assert path.read_bytes().startswith(b"".join(whole.splitlines(keepends=True)[:lines]))
+        assert read_rows(folder, SWEEP)["repeat"].tolist()[max(0, lines - 1) :] == [7, 7]
     assert (folder / "mine.csv").read_bytes() == MINE
 
 
