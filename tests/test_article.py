@@ -43,5 +43,5 @@ def test_links_lead_somewhere():
 
 @pytest.mark.parametrize("keys", [{"fanout": 99}, {"fanout": 1, "ridge": "other"}])
 def test_a_row_that_is_not_there_is_an_error(keys):
-    with pytest.raises(ValueError, match=r"table1\.csv"):
-        SCRIPT["select"]("paper/table1", **keys)
+    with pytest.raises(ValueError, match=r"table1_details\.csv"):
+        SCRIPT["select"]("paper/table1_details", **keys)

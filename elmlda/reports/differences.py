@@ -17,7 +17,7 @@ from elmlda import paper
 from elmlda.experiments.specs import list_options
 from elmlda.reports.load import METHODS, Records, differing, percents
 from elmlda.reports.stats import FEWEST_REPEATS, LEVEL, NAN, estimate_mean, holm
-from elmlda.reports.tables import PRINTED, RATE_ROUNDING, table1
+from elmlda.reports.tables import PRINTED, RATE_ROUNDING, rate_table
 
 DATASET_COLUMNS = [
     "dataset", "tested_on", "ridge", "mean_ridge", "fanout", "n_hidden", "repeats",
@@ -127,6 +127,6 @@ def tabulate_datasets(runs: Mapping[str, Records]) -> pd.DataFrame:
     p_holm : Holm's correction, within each kind of `tested_on`
     """
     kinds = {name: "folds" if run.overlap else "test part" for name, run in runs.items()}
-    parts = [table1(run).assign(dataset=name, tested_on=kinds[name]) for name, run in runs.items()]
+    parts = [rate_table(run).assign(dataset=name, tested_on=kinds[name]) for name, run in runs.items()]
     table = pd.concat(parts, ignore_index=True)
     return table.assign(p_holm=table.groupby("tested_on")["p"].transform(holm))[DATASET_COLUMNS]

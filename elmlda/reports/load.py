@@ -66,6 +66,11 @@ class Records:
         return [path for path in paths if path.is_file()]
 
     @property
+    def is_mnist(self) -> bool:
+        """Whether the data are MNIST, whose network sizes are named by their fan-out."""
+        return is_mnist(self.checksums)
+
+    @property
     def matches_paper(self) -> bool:
         """Whether data, weights and options are the paper's, so that its numbers can be compared."""
         return matches_paper(self.manifest["run"], self.manifest["experiments"].get("sweep", {}))

@@ -61,9 +61,12 @@ def _list_sources(folder: Path, runs: Mapping[str, Records]) -> dict[str, Any]:
 
 def _tabulate(run: Records) -> dict[str, pd.DataFrame]:
     """Return tables by the name of their CSV file; claims only where the paper's numbers apply."""
+    rates, times = tables.rate_table(run), tables.time_table(run.timing, run.matches_paper)
     return {
-        "table1": tables.table1(run),
-        "table2": tables.table2(run.timing, run.matches_paper),
+        "table1": tables.table1(run, rates),
+        "table2": tables.in_papers_shape(times, tables.TABLE2, run.is_mnist),
+        "table1_details": rates,
+        "table2_details": times,
         "ensemble_table": tables.ensemble_table(run),
         "posteriors": tables.posterior_table(run),
         **({"claims": claims.judge_claims(run)} if run.matches_paper else {}),
@@ -89,7 +92,7 @@ def _answer_paper(run: Records, run_tables: Tables) -> str:
 
 def _state_result(run_tables: Tables) -> str:
     """Return the headline of a run on other data: the first ridge's largest size with both methods."""
-    table = run_tables["table1"]
+    table = run_tables["table1_details"]
     if table.empty:
         return "No sweep has been run in this folder."
     first = table[table["ridge"] == table["ridge"].iloc[0]]
@@ -101,7 +104,7 @@ def _state_result(run_tables: Tables) -> str:
 
 def _list_sections(run: Records, run_tables: Tables) -> Iterator[Section]:
     is_papers = run.matches_paper
-    if len(table := run_tables["table1"]):
+    if len(table := run_tables["table1_details"]):
         first = table[table["ridge"] == table["ridge"].iloc[0]]
         fig1 = Figure("fig1", figures.plot_fig1, first, is_papers)
         has_ridges = table["ridge"].nunique() > 1
@@ -114,7 +117,7 @@ def _list_sections(run: Records, run_tables: Tables) -> Iterator[Section]:
         drawn = Figure("fig2", figures.plot_fig2, table)
         title = "Fig. 2: ensembles" if is_papers else "Ensembles"
         yield Section("fig2", title, [drawn], [show(table, "ensembles")])
-    if len(table := run_tables["table2"]):
+    if len(table := run_tables["table2_details"]):
         drawn = Figure("times", figures.plot_times, table)
         title = "Table 2: training and testing time" if is_papers else "Training and testing time"
         yield Section("table2", title, [drawn], [show(table, "times")])

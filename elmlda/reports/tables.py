@@ -25,6 +25,19 @@ IMPROVEMENTS = {"improvement": "pi", "constant_improvement": "pi_constant"}
 RATE_ROUNDING, IMPROVEMENT_ROUNDING = paper.RATE_DIGIT / 12**0.5, paper.IMPROVEMENT_DIGIT / 12**0.5
 """Standard deviation of a rounding error: uniform over one step of the last printed digit."""
 ROUNDING = dict.fromkeys(METHODS, RATE_ROUNDING) | dict.fromkeys(IMPROVEMENTS, IMPROVEMENT_ROUNDING)
+TABLE1 = {
+    METHODS["pi"]: ("pi_error_percent", "paper_pi_error_percent"),
+    METHODS["lda"]: ("lda_error_percent", "paper_lda_error_percent"),
+    "% improvement": ("improvement_percent", "paper_improvement_percent"),
+}
+"""Rows of Table 1 -> columns of `rate_table` with our numbers and with the paper's."""
+TABLE2 = {
+    METHODS["pi"]: ("pi_cpu_seconds", "paper_pi_seconds"),
+    METHODS["lda"]: ("lda_cpu_seconds", "paper_lda_seconds"),
+    "% extra time": ("overhead_percent", "paper_overhead_percent"),
+}
+"""Rows of Table 2 -> columns of `time_table` with our numbers and with the paper's."""
+BASELINE_NAMES = {"majority": "largest class", "logistic_regression": "logistic regression"}
 PRINTED: dict[str, Mapping[Any, float]] = {
     **dict.fromkeys(["pi", "pi_constant"], paper.PI_ERROR_PERCENT),
     "lda": paper.LDA_ERROR_PERCENT,
@@ -35,7 +48,47 @@ SCORES = ("log_loss", "brier", "calibration_error")
 NO_VALUES = pd.Series(dtype=float)
 
 
-def table1(run: Records) -> pd.DataFrame:
+def in_papers_shape(
+    details: pd.DataFrame, rows: Mapping[str, tuple[str, str]], by_fanout: bool
+) -> pd.DataFrame:
+    """Return a table as the paper prints it: methods and sources in rows, network sizes in columns.
+
+    Of MNIST's fan-outs the table has those that the paper prints, unless the run has none of them.
+
+    Parameters
+    ----------
+    details : a row for each network size
+    rows : method -> the details' columns with our numbers and with the paper's
+    by_fanout : whether sizes are named by their fan-out instead of their hidden units
+    """
+    if details.empty:
+        return pd.DataFrame()
+    wide = details.set_index(details["fanout" if by_fanout else "n_hidden"].map("{:g}".format))
+    printed = wide["fanout"].isin(paper.FANOUTS)
+    wide = wide[printed] if by_fanout and printed.any() else wide
+    table = [
+        {"method": method, "source": source, **wide[column].to_dict()}
+        for method, columns in rows.items()
+        for source, column in zip(("ours", "paper"), columns, strict=True)
+        if source == "ours" or wide[column].notna().any()
+    ]
+    return pd.DataFrame(table)
+
+
+def table1(run: Records, rates: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 1 for the first ridge, with the baselines of a run on other data below it."""
+    if rates.empty:
+        return pd.DataFrame()
+    first = rates[rates["ridge"] == rates["ridge"].iloc[0]]
+    table = in_papers_shape(first, TABLE1, run.is_mnist)
+    for method, rows in run.baselines.groupby("method", sort=False):
+        rate = 100 * rows["errors"].sum() / rows["n_test"].sum()
+        names = {"method": BASELINE_NAMES.get(str(method), method), "source": "ours"}
+        table.loc[len(table)] = {**dict.fromkeys(table, rate), **names}
+    return table
+
+
+def rate_table(run: Records) -> pd.DataFrame:
     """Tabulate error rates in per cent for each ridge and hidden size.
 
     Columns
@@ -87,7 +140,7 @@ def _percent_column(name: str) -> str:
     return f"{name}_percent" if name in IMPROVEMENTS else f"{name}_error_percent"
 
 
-def table2(timing: pd.DataFrame, beside_paper: bool) -> pd.DataFrame:
+def time_table(timing: pd.DataFrame, beside_paper: bool) -> pd.DataFrame:
     """Tabulate the median seconds of each method and LDA-ELM's overhead in per cent.
 
     Columns

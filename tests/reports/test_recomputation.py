@@ -240,7 +240,7 @@ def test_every_verdict_z_and_interval(folder):
 
 
 def test_table1_is_what_pandas_and_scipy_say(folder):
-    table = pd.read_csv(folder / "table1.csv").set_index("fanout")
+    table = pd.read_csv(folder / "table1_details.csv").set_index("fanout")
     sweep = pd.read_csv(folder / "sweep.csv")
     for method in ("pi", "pi_constant", "lda"):
         values = rates(sweep, f"{method}_errors")

@@ -112,7 +112,7 @@ def test_other_data_have_their_result_as_headline_and_no_number_of_the_papers(tm
 def test_tables_of_two_runs_have_the_same_columns(whole, tmp_path):
     folder = pets(tmp_path / "run")
     report(folder, ["csv"])
-    ours, theirs = (pd.read_csv(f / "table1.csv") for f in (folder, whole.folder))
+    ours, theirs = (pd.read_csv(f / "table1_details.csv") for f in (folder, whole.folder))
     assert ours.columns.tolist() == theirs.columns.tolist()
 
 
@@ -133,7 +133,9 @@ def test_odd_runs_have_a_report_with_gaps(tmp_path, counts, run):
     folder = make_run(tmp_path / "run", run=run, sweep=sweep(counts, n_test=100))
     assert report(folder).headline
     assert "nan" not in (folder / "report.md").read_text("utf-8")
-    assert pd.read_csv(folder / "table1.csv")["repeats"].tolist() == [len(c) for c in counts.values()]
+    assert pd.read_csv(folder / "table1_details.csv")["repeats"].tolist() == [
+        len(c) for c in counts.values()
+    ]
 
 
 @pytest.mark.parametrize("name", ["draws", "timing", "ensemble"])

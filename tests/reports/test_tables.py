@@ -28,7 +28,7 @@ def read(folder, **parts):
 
 
 def test_table1_has_the_papers_numbers_beside_ours(tmp_path):
-    table = tables.table1(read(tmp_path, sweep=sweep(COUNTS))).set_index("fanout")
+    table = tables.rate_table(read(tmp_path, sweep=sweep(COUNTS))).set_index("fanout")
     assert table["paper_pi_error_percent"].tolist() == [7.20, 5.21]
     assert table["paper_improvement_percent"].tolist() == [4.9, 3.5]
     assert table["pi_error_percent"].tolist() == pytest.approx([np.mean([7.2, 7.3, 7.11]), 5.2])
@@ -47,7 +47,7 @@ def test_table1_has_the_papers_numbers_beside_ours(tmp_path):
 def test_other_settings_or_data_have_nothing_of_the_papers(tmp_path, setting):
     run = read(tmp_path, run={**MNIST, **setting}, sweep=sweep(COUNTS, ridge=setting.get("ridge", 0)))
     assert not run.matches_paper
-    assert tables.table1(run).filter(regex="^paper_|_z$").isna().all(axis=None)
+    assert tables.rate_table(run).filter(regex="^paper_|_z$").isna().all(axis=None)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_each_ridge_has_its_rows_and_only_none_is_the_papers(tmp_path):
     ]  # fmt: skip
     parts[2].loc[0, "ridge"] = 7.0
     run = read(tmp_path, run={**MNIST, "ridge": [0, 0.1, "gcv"]}, sweep=pd.concat(parts))
-    table = tables.table1(run)
+    table = tables.rate_table(run)
     assert table["ridge"].tolist() == ["none"] * 2 + ["0.1"] * 2 + ["by GCV"] * 2
     assert table["paper_pi_error_percent"].notna().tolist() == [True] * 2 + [False] * 4
     assert table["mean_ridge"].iloc[4] == pytest.approx(14 / 3)
@@ -77,7 +77,7 @@ def test_each_ridge_has_its_rows_and_only_none_is_the_papers(tmp_path):
 
 def test_a_size_without_lda_leaves_gaps(tmp_path):
     run = read(tmp_path, sweep=sweep({1: [(720, 700, None)] * 4, 2: [(520, 510, 500)] * 4}))
-    first, second = (row for _, row in tables.table1(run).iterrows())
+    first, second = (row for _, row in tables.rate_table(run).iterrows())
     assert first["pi_error_percent"] == 7.2
     assert first[["lda_error_percent", "difference", "improvement_percent", "p"]].isna().all()
     assert second["lda_error_percent"] == 5.0
@@ -85,7 +85,7 @@ def test_a_size_without_lda_leaves_gaps(tmp_path):
 
 def test_table2_is_the_mean_of_log_ratios(tmp_path):
     timing = simulate_timing(np.random.default_rng(1), extra=0.07)
-    table = tables.table2(timing, beside_paper=True).set_index("fanout")
+    table = tables.time_table(timing, beside_paper=True).set_index("fanout")
     wide = timing.pivot(index=["fanout", "pair"], columns="method", values="cpu_seconds")
     logs = np.log(wide["lda"] / wide["pi"])
     for fanout, row in table.iterrows():
