@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 LONGEST_NAME = 60
 """Number of characters of a class label or a column's name that a message shows."""
@@ -72,15 +71,7 @@ def _as_argument(name: str, value: object) -> str:
     argument = "folder" if name == "out" else name.rstrip("_")
     if value is None:
         return argument
-    return f"{argument}={value}" if _is_number(value) else f"{argument}={str(value)!r}"
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a value needs no quotes; numbers may be text, as in `1e-3`."""
-    with suppress(ValueError, TypeError):
-        float(value)
-        return True
-    return False
+    return f"{argument}={str(value)!r}" if isinstance(value, str | Path) else f"{argument}={value}"
 
 
 # Words of messages

@@ -19,7 +19,14 @@ from inspect import cleandoc, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
-from elmlda.errors import ElmldaError, ElmldaValueError, UnknownNameError, printable, suggest_name
+from elmlda.errors import (
+    ElmldaError,
+    ElmldaValueError,
+    UnknownNameError,
+    format_shape,
+    printable,
+    suggest_name,
+)
 from elmlda.machine import count_cores, share_cores
 
 if TYPE_CHECKING:
@@ -165,9 +172,14 @@ class Options:
                 raise OptionError("", advice, **{other: None, name: None})
 
     def __repr__(self) -> str:
-        """Show the options that differ from their defaults; long values are shortened."""
-        shown = (f"{name}={reprlib.repr(value)}" for name, value in self.changed().items())
+        shown = (f"{name}={SHORT.repr(value)}" for name, value in self.changed().items())
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        shown = {name: SHORT.repr(value) for name, value in self.changed().items()}
+        return pd.Series(shown, dtype=object).to_frame(type(self).__name__).to_html()
 
     def changed(self, scope: str | None = None) -> dict[str, Any]:
         """Return the options that differ from their defaults, of one scope or of all."""
@@ -191,6 +203,18 @@ class Options:
                 for part in value if declared[name].constraint.is_repeated else [value]:
                     words += [f"--{option_name}", spell(part)]
         return words
+
+
+class _ShortRepr(reprlib.Repr):
+    """Shortens long values; tables and arrays are shown by their shape."""
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        if hasattr(x, "shape"):
+            return f"<{type(x).__name__} {format_shape(x.shape)}>"
+        return super().repr_instance(x, level)
+
+
+SHORT = _ShortRepr()
 
 
 def _document(name: str, declared: Declaration) -> str:
@@ -365,6 +389,11 @@ NAMES = Constraint(
     "one or more names, with commas", partial(_as_several, _as_text), bool, "NAMES", is_repeated=True
 )
 NUMBERS = Constraint("whole numbers from 1 on, such as 1-10,12", read_ranges, bool, "NUMBERS")
+CLUSTER = Constraint(
+    "an address such as tcp://HOST:8786, or the file of a Dask scheduler",
+    _as_text,
+    lambda address: "://" in address or Path(address).exists(),
+)
 COLUMN = Constraint("the name or number of a column", _as_column, metavar="COLUMN")
 COLUMNS = Constraint("names or numbers of columns", _as_columns, metavar="COLUMN", is_repeated=True)
 SOURCE = Constraint(
@@ -436,10 +465,6 @@ class NetworkOptions(Options):
     def has_fields(self) -> bool:
         """Whether each hidden unit sees only a rectangle of the image."""
         return self.input_weights.startswith("receptive-field")
-
-    def in_double(self) -> Self:
-        """Return the same options in double precision."""
-        return replace(self, precision="double")
 
 
 class OutputOptions(Options):
@@ -514,7 +539,7 @@ class MachineOptions(Options):
     )
     cluster: str | None = option(
         None,
-        TEXT,
+        CLUSTER,
         "Address or file of a Dask scheduler to train on.",
         "machine",
         is_rare=True,
@@ -523,12 +548,6 @@ class MachineOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cluster and "://" not in self.cluster and not Path(self.cluster).exists():
-            raise ElmldaError(
-                f"{self.cluster}: no such scheduler file.",
-                "{cluster} takes an address such as tcp://HOST:8786, or that file.",
-                cluster=None,
-            )
         if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
             raise ElmldaError(
                 f"this machine has {count_cores()} cores.",

@@ -24,7 +24,7 @@ LIBRARY = [path for path in FILES if "cli" not in path.relative_to(ROOT).parts]
 @pytest.mark.parametrize(
     ("settings", "option", "argument"),
     [
-        ({"ridge": "1e-3"}, "--ridge 1e-3", "ridge=1e-3"),
+        ({"ridge": 0.001}, "--ridge 0.001", "ridge=0.001"),
         ({"ridge": 0.5}, "--ridge 0.5", "ridge=0.5"),
         ({"jobs": np.int64(2)}, "--jobs 2", "jobs=2"),
         ({"precision": "double"}, "--precision double", "precision='double'"),
@@ -61,12 +61,12 @@ def test_without_advice_the_fact_is_all():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_comes_back_from_a_worker_as_it_was(kind):
-    error = kind("400 samples {.", "Add {ridge}, or {out}.", ridge="1e-3", out=None)
+    error = kind("400 samples {.", "Add {ridge}, or {out}.", ridge=0.001, out=None)
     error.add_note("on worker 3")
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is kind
-    assert str(copy) == str(error) == "400 samples {. Add ridge=1e-3, or folder."
-    assert copy.for_command_line() == "400 samples {. Add --ridge 1e-3, or --out."
+    assert str(copy) == str(error) == "400 samples {. Add ridge=0.001, or folder."
+    assert copy.for_command_line() == "400 samples {. Add --ridge 0.001, or --out."
     assert copy.__notes__ == ["on worker 3"]
 
 

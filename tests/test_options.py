@@ -217,6 +217,19 @@ def test_nothing_is_written_before_the_machine_is_known(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_jupyter_shows_a_table_of_the_options_that_differ_from_their_defaults():
+    frame, pair = pd.DataFrame({"a": range(900)}), (np.ones((3, 2)), pd.Series(["a", "b", "<c>"]))
+    for dataset, shape in (("iris", "iris"), (frame, "900 × 1"), (pair, "3 × 2")):
+        spec = Sweep(dataset=dataset, hidden=range(1, 1000), bias=True)
+        table = spec._repr_html_()
+        names = re.findall("<th>(.+)</th>", table)
+        assert names == ["Sweep", "bias", "dataset", "hidden"]
+        assert shape in re.findall("<td>(.+)</td>", table)[1]
+        assert shape in repr(spec)
+        assert len(repr(spec)) < 100
+    assert "<table" in Sweep()._repr_html_()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_docstring_explains_every_argument(kind):
     _, _, parameters = kind.__doc__.partition("Parameters\n----------\n")

@@ -377,7 +377,7 @@ def _fix_temperature(
             "no temperature can be chosen by leaving one out: no class has two samples, or LDA without "
             "one of them is singular.",
             "Set {temperature} to a number.",
-            temperature="1",
+            temperature=1,
         )
     return tempered.temperature
 

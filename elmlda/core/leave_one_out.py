@@ -376,7 +376,7 @@ def choose_ridge(
             "no ridge can be chosen by leaving one out: no class has two samples, or scores are too "
             "large.",
             "Set {ridge} to a number.",
-            ridge="1",
+            ridge=1,
         )
     return grid[best], tempered
 

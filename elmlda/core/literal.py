@@ -132,7 +132,7 @@ def _solve_in_place(matrix: FloatArray, ridge: float, right: FloatArray, name: s
             f"the {name} of {len(factor):,} hidden units has no inverse: unit {n_factored + 1:,} "
             "depends on the units before it.",
             "Use fewer hidden units or add a ridge ({ridge}).",
-            ridge="1e-3",
+            ridge=0.001,
         )
     solve_lower(factor, right)
     solve_lower(factor, right, transposed=True)

@@ -346,7 +346,7 @@ def require_samples(n_samples: int, n_classes: int, size: int) -> None:
 
 def _singular_covariance(size: int, cause: str) -> SingularCovarianceError:
     fact, advice = f"LDA's covariance is singular: {cause}", "Use fewer or add a ridge ({ridge})."
-    error = SingularCovarianceError(fact, advice, ridge="1e-3")
+    error = SingularCovarianceError(fact, advice, ridge=0.001)
     error.n_hidden = size
     return error
 

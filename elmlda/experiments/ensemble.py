@@ -121,11 +121,11 @@ def train_member(data: Dataset, job: NetworkJob, threads: int) -> Result:
     network = f"at {rows[-1]['n_hidden']:,} hidden units in network {job.place['network']}."
     advice = "Use fewer hidden units, or {} with another {out} for a new run."
     if kept is None:
-        raise ElmldaError(f"LDA has no solution {network}", advice, ridge="1e-3", out=None)
+        raise ElmldaError(f"LDA has no solution {network}", advice, ridge=0.001, out=None)
     if job.temperature == LEAVE_ONE_OUT:
         if "temperature" not in rows[-1]:
             fact = f"no temperature can be chosen {network}"
-            raise ElmldaError(fact, advice, temperature="1", out=None)
+            raise ElmldaError(fact, advice, temperature=1, out=None)
         kept["loo_temperature"] = rows[-1]["temperature"]
     return Result([], job.place["network"], kept, MEMBERS)
 

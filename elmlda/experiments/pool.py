@@ -29,7 +29,11 @@ def compute_all(
     """Yield the results of `compute(data, job)` for all jobs, in the order in which they are ready.
 
     Each worker gets the data once: joblib maps arrays into memory, a cluster gets them at the start.
+    One job at a time is computed in this process.
     """
+    if not machine.cluster and min(machine.jobs, len(jobs)) <= 1:
+        yield from (compute(data, job) for job in jobs)
+        return
     with _open_cluster(machine.cluster, data) if machine.cluster else _end_workers():
         parallel = Parallel(
             n_jobs=None if machine.cluster else machine.jobs, return_as="generator_unordered"

@@ -51,7 +51,7 @@ class Stage:
     compute: Callable[..., Result]
     """Function of the data, a job and, if `cost` is not None, a number of threads."""
     cost: Problem | None = None
-    """What the largest network costs; None if no network is trained."""
+    """What the largest network costs; None if no network is trained, as in all stages but the first."""
     is_renewed: bool = False
     """Whether the table is written anew each time."""
 
@@ -155,10 +155,7 @@ def _compute(
         require_memory(stage.cost, machine.jobs)
     compute = partial(stage.compute, threads=machine.threads_each)
     bar = open_bar(len(todo), progress) if isinstance(progress, bool) else progress
-    is_alone = not machine.cluster and min(machine.jobs, len(todo)) <= 1
-    alone = (compute(data, job) for job in todo)
-    results = alone if is_alone else compute_all(compute, data, todo, machine)
-    with closing(bar), closing(results):
+    with closing(bar), closing(compute_all(compute, data, todo, machine)) as results:
         for result in results:
             yield result
             bar.update()
@@ -176,17 +173,17 @@ def open_bar(n_networks: int, is_shown: bool) -> Any:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DryRun:
     """What a run would compute, and the memory and time that it would take."""
 
     folder: Path
     data: Dataset
     machine: MachineOptions
-    n_recorded: int
-    """Number of requested rows that are recorded already."""
     n_rows: int
     """Number of requested rows."""
+    n_recorded: int
+    """Number of requested rows that are recorded already."""
     n_networks: int = 0
     """Number of networks to train."""
     peak_bytes: int = 0
@@ -195,39 +192,53 @@ class DryRun:
     """Upper bound of the run's time on this machine, without a cluster."""
 
     @property
+    def facts(self) -> dict[str, str]:
+        """Names and values for display."""
+        n_train, n_test = (len(part.labels) for part in (self.data.train, self.data.test) if part)
+        size = f"{n_train:,} training and {n_test:,} test samples"
+        facts = {
+            "folder": str(self.folder),
+            "data": f"{self.data.name}: {size}",
+            "missing": self.data.filled,
+            "recorded": f"{self.n_recorded:,} of {self.n_rows:,} rows",
+            "to train": f"{count(self.n_networks, 'network')} {self.machine}",
+            "needs": self.needs,
+        }
+        return {name: text for name, text in facts.items() if text}
+
+    @property
     def needs(self) -> str:
-        """Memory and time in words."""
+        """Memory and time in words; empty if no network is trained."""
+        if not self.n_networks:
+            return ""
         workers = " for each worker" if self.machine.cluster else ""
         time = _format_seconds(max(1.0, self.seconds))
         return f"{self.peak_bytes / 1e9:.2f} GB of memory{workers}, at most {time}"
 
     def __str__(self) -> str:
-        n_train, n_test = (len(part.labels) for part in (self.data.train, self.data.test) if part)
-        lines = [
-            f"folder      {self.folder}",
-            f"data        {self.data.name}: {n_train:,} training and {n_test:,} test samples",
-            f"recorded    {self.n_recorded:,} of {self.n_rows:,} rows",
-            f"to train    {count(self.n_networks, 'network')} {self.machine}",
-        ]
-        if self.data.filled:
-            lines.insert(2, f"missing     {self.data.filled}")
-        return "\n".join([*lines, f"needs       {self.needs}"] if self.n_networks else lines)
+        return "\n".join(f"{name:11} {text}" for name, text in self.facts.items())
+
+    def __repr__(self) -> str:
+        needs = f", {self.needs}" if self.needs else ""
+        return f"<{self.folder}: {count(self.n_networks, 'network')} to train{needs}>"
+
+    def _repr_html_(self) -> str:
+        return pd.Series(self.facts).to_frame().to_html(header=False)
 
 
 def preview(plan: Plan, folder: Path, machine: MachineOptions) -> DryRun:
     """Return what running the plan would compute and take; write nothing."""
     plan.check_jobs(machine)
     require_same_run(folder, plan.identity)
-    recorded = set(plan.table.keys(read_rows(folder, plan.table)))
-    keys = plan.stages[0].keys
-    rows = sum(key in recorded for key in keys), len(keys)
-    for stage in plan.stages:
-        if stage.cost is not None:  # one stage at most trains networks
-            n_networks = len(list(_find_jobs(stage, Run(folder))[1]))
-            peak_bytes = predict_peak_bytes(stage.cost, machine.jobs)
-            seconds = estimate_seconds(stage.cost, n_networks, machine.jobs, machine.threads_each)
-            return DryRun(folder, plan.data, machine, *rows, n_networks, peak_bytes, seconds)
-    return DryRun(folder, plan.data, machine, *rows)
+    stage = plan.stages[0]
+    recorded, jobs = _find_jobs(stage, Run(folder))
+    rows = len(stage.keys), sum(key in recorded for key in stage.keys)
+    if stage.cost is None:
+        return DryRun(folder, plan.data, machine, *rows)
+    n_networks = len(list(jobs))
+    peak_bytes = predict_peak_bytes(stage.cost, machine.jobs)
+    seconds = estimate_seconds(stage.cost, n_networks, machine.jobs, machine.threads_each)
+    return DryRun(folder, plan.data, machine, *rows, n_networks, peak_bytes, seconds)
 
 
 def count(number: int, noun: str) -> str:

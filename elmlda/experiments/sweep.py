@@ -85,7 +85,7 @@ def plan_networks(spec: Any, data: Dataset) -> Networks:
             f"{len(data.train.labels):,} training samples in {data.n_classes:,} classes allow at most "
             f"{max(0, most):,} hidden units without a ridge, {sizes[-1]:,} are requested.",
             "Add {ridge}, or use at most {}." if max(largest.values()) > 0 else "Add {ridge}.",
-            ridge="1e-3",
+            ridge=0.001,
             **largest,
         )
     precision, temperature = (

@@ -165,7 +165,7 @@ def in_enough_precision(
             "Use a larger {ridge} or fewer hidden units. Recorded results are safe.",
             ridge=None,
         )
-    return train(settings.in_double())
+    return train(replace(settings, precision="double"))
 
 
 def count_operations(problem: Problem) -> tuple[float, float]:

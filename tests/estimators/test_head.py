@@ -293,7 +293,7 @@ def test_sparse_features_are_never_dense_as_a_whole(shape):
 
 def test_wide_features_without_a_ridge_are_refused_at_once():
     X, y = draw(20, 30_000)
-    with pytest.raises(ValueError, match=r"20 samples in 3 classes .*ridge=1e-3"):
+    with pytest.raises(ValueError, match=r"20 samples in 3 classes .*ridge=0\.001"):
         LDAClassifierCV(ridge=0).fit(X, y)
 
 

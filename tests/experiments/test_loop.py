@@ -165,7 +165,10 @@ def test_a_dry_run_promises_what_the_run_does(tmp_path, experiment):
     done = experiment.dry_run(folder)
     assert (done.n_recorded, done.n_networks, done.seconds) == (len(rows), 0, 0.0)
     assert f"{promised.n_networks} networks" in str(promised)
-    assert ("GB" in str(promised), "GB" in str(done)) == (True, False)
+    for show in (str, repr, lambda dry_run: dry_run._repr_html_()):
+        assert ("GB" in show(promised), "GB" in show(done)) == (True, False)
+        assert str(folder) in show(promised)
+    assert len(repr(promised).splitlines()) == 1
 
 
 def test_memory_is_asked_for_only_where_something_is_to_be_trained(tmp_path, monkeypatch):
