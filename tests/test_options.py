@@ -223,8 +223,8 @@ def test_jupyter_shows_a_table_of_the_options_that_differ_from_their_defaults():
         spec = Sweep(dataset=dataset, hidden=range(1, 1000), bias=True)
         table = spec._repr_html_()
         names = re.findall("<th>(.+)</th>", table)
-        assert names == ["Sweep", "bias", "dataset", "hidden"]
-        assert shape in re.findall("<td>(.+)</td>", table)[1]
+        assert names == ["Sweep", "dataset", "bias", "hidden"]
+        assert shape in re.findall("<td>(.+)</td>", table)[0]
         assert shape in repr(spec)
         assert len(repr(spec)) < 100
     assert "<table" in Sweep()._repr_html_()
