@@ -189,7 +189,7 @@ class DryRun:
     peak_bytes: int = 0
     """Memory of all processes together, or of one worker of a cluster."""
     seconds: float = 0.0
-    """Upper bound of the run's time on this machine, without a cluster."""
+    """Upper bound of the run's time if nothing else runs on this machine, without a cluster."""
 
     @property
     def facts(self) -> dict[str, str]:
@@ -213,7 +213,7 @@ class DryRun:
             return ""
         workers = " for each worker" if self.machine.cluster else ""
         time = _format_seconds(max(1.0, self.seconds))
-        return f"{self.peak_bytes / 1e9:.2f} GB of memory{workers}, at most {time}"
+        return f"{self.peak_bytes / 1e9:.2f} GB of memory{workers}, at most {time} if nothing else runs"
 
     def __str__(self) -> str:
         return "\n".join(f"{name:11} {text}" for name, text in self.facts.items())

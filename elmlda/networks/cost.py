@@ -30,10 +30,10 @@ BASE_BYTES = 90_000_000
 """Memory of the interpreter, the libraries and BLAS's buffers."""
 LARGE_BYTES = 32 << 20
 """Freed arrays up to this size may stay allocated: the upper limit of glibc's mmap threshold."""
-NETWORK_SECONDS = 0.01
-"""Time of a network besides its operations: random numbers, rows, writing to disk."""
+NETWORK_SECONDS = 0.05
+"""Upper bound of a network's time besides its operations: random numbers, rows, writing to disk."""
 SLOWEST = 2.5
-"""Upper bound of a run's time relative to matrix products with as many operations."""
+"""Upper bound of a network's time relative to matrix products with as many operations."""
 
 
 @dataclass(frozen=True)
@@ -190,23 +190,31 @@ def count_operations(problem: Problem) -> tuple[float, float]:
 
 
 def estimate_seconds(problem: Problem, n_networks: int, jobs: int, threads: int) -> float:
-    """Return an upper bound of the time of `n_networks` from the speed of matrix products."""
+    """Return an upper bound of the time of `n_networks` on this machine, if nothing else runs on it."""
     if not n_networks:
         return 0.0
-    with threadpool_limits(threads, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"):
         speeds = [measure_speed(HIDDEN_DTYPES[name]) for name in (problem.precision, "double")]
     one = sum(n / speed for n, speed in zip(count_operations(problem), speeds, strict=True))
     rounds = -(-n_networks // jobs)
-    return rounds * (SLOWEST * one + 10 * NETWORK_SECONDS)
+    return rounds * (SLOWEST * one / threads + NETWORK_SECONDS)
 
 
-def measure_speed(dtype: type[np.floating], n: int = 1024, seconds: float = 0.1) -> float:
-    """Measure BLAS's operations per second for n × n matrix products; the first is not timed."""
+def measure_speed(
+    dtype: type[np.floating],
+    n: int = 1024,
+    seconds: float = 0.1,
+    clock: Callable[[], float] = time.thread_time,
+) -> float:
+    """Measure BLAS's operations per second for n × n matrix products; the first is not timed.
+
+    The default clock is this thread's processor time, which other work on the machine does not change.
+    """
     a = np.full((n, n), 0.5, dtype)
     out = np.empty_like(a)
     multiply(a, a, out)
-    n_calls, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds or not n_calls:
+    n_calls, start = 0, clock()
+    while (elapsed := clock() - start) < seconds or not n_calls:
         multiply(a, a, out)
         n_calls += 1
     return 2.0 * n**3 * n_calls / elapsed
