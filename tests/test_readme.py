@@ -85,6 +85,15 @@ def test_readme_has_the_numbers_of_the_registered_run():
         assert fact in text
 
 
+@pytest.mark.parametrize("page", ["README.md", "results/article.md", "scripts/reproduce"])
+def test_how_long_the_registered_run_takes(page):
+    """200 networks, two at a time, and five pairs at each fan-out, on the machine of most rows."""
+    sweep, timing = (pd.read_csv(ROOT / f"results/paper/{name}.csv") for name in ("sweep", "timing"))
+    networks = sweep[sweep["machine"] == 2].groupby("repeat")["seconds"].first()
+    hours = (200 * networks.mean() / 2 + timing.query("pair < 5")["seconds"].sum()) / 3600
+    assert f"about {hours:.0f} hours" in (ROOT / page).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("block", find_blocks("python"))
 def test_python_blocks_run_as_scripts(block, tmp_path):
     (tmp_path / "script.py").write_text(block, encoding="utf-8")
