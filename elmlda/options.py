@@ -151,8 +151,7 @@ class Options:
         """Make the class a dataclass, and list the options in its docstring."""
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         entries = [_document(name, declared) for name, declared in declarations(cls).items()]
-        text = (cls.__doc__ or "").partition("\n\nParameters\n")[0]
-        cls.__doc__ = "\n".join([cleandoc(text), "", "Parameters", "-" * 10, *entries])
+        cls.__doc__ = "\n".join([describe(cls), "", "Parameters", "-" * 10, *entries])
 
     def __new__(cls, *_: Any, **values: Any) -> Self:
         """Refuse unknown arguments with the nearest known name."""
@@ -203,6 +202,11 @@ class Options:
                 for part in value if declared[name].constraint.is_repeated else [value]:
                     words += [f"--{option_name}", spell(part)]
         return words
+
+
+def describe(kind: type[Options]) -> str:
+    """Return the docstring of a class without the list of options."""
+    return cleandoc((kind.__doc__ or "").partition("\n\nParameters\n")[0])
 
 
 class _ShortRepr(reprlib.Repr):

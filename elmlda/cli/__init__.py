@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
 from elmlda import __version__, stop
-from elmlda.cli.commands import compare, data, ensemble, report, sweep, timing, verify
+from elmlda.cli.commands import data, make_command, report, verify
 from elmlda.cli.terminal import in_one_line, prepare_streams, say
+from elmlda.experiments.specs import SPECS
 
 BUG = "This is a bug in elmlda: please report it with the command and all of the lines above."
-GROUPS = {
-    "Experiments": (sweep, ensemble, timing, compare),
-    "Results": (report, verify),
-    "Data sets": (data,),
-}
 
 
 class _Elmlda(click.Group):
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        with in_one_line():
-            return super().make_context(*args, **kwargs)
+    def list_commands(self, _: click.Context) -> list[str]:
+        return [*self.commands]  # click sorts them by name
 
     def invoke(self, ctx: click.Context) -> object:
         with in_one_line():
             return super().invoke(ctx)
-
-    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, commands in GROUPS.items():
-            with formatter.section(heading):
-                rows = [(str(one.name), str(one.help).partition("\n\n")[0]) for one in commands]
-                formatter.write_dl(rows)
 
 
 @click.group(cls=_Elmlda, context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,9 +33,8 @@ def cli() -> None:
     """
 
 
-for group in GROUPS.values():
-    for command in group:
-        cli.add_command(command)
+for command in (*map(make_command, SPECS), report, verify, data):
+    cli.add_command(command)
 
 
 def main() -> int:

@@ -13,8 +13,8 @@ from elmlda import stop
 from elmlda.cli.options import QUIET, RUN_OPTIONS, Command, build, make_params
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
-from elmlda.experiments import specs
-from elmlda.options import DataOptions, MachineOptions
+from elmlda.experiments.specs import Spec
+from elmlda.options import DataOptions, MachineOptions, describe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +33,12 @@ MANY_COLUMNS = 40
 """If a file has more columns, `elmlda data info` shows only those that need attention."""
 
 
-def make_command(kind: type[specs.Spec], help: str) -> click.Command:
-    """Return a command that makes runs; its options are those of the class."""
+def make_command(kind: type[Spec]) -> click.Command:
+    """Return a command that makes runs; options and help are those of the class."""
 
-    @click.command(kind.name, cls=Command, help=help, params=[*make_params(kind), *RUN_OPTIONS])
+    @click.command(
+        kind.name, cls=Command, help=describe(kind), params=[*make_params(kind), *RUN_OPTIONS]
+    )
     def command(out: Path | None, quiet: bool, dry_run: bool, **values: Any) -> None:
         spec, machine = build(kind, values), build(MachineOptions, values)
         is_shown = not (quiet or dry_run)
@@ -66,7 +68,7 @@ def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, quiet: bool, d
     total = expected.n_networks
     if not quiet:
         todo = f"{count(total, 'network')} to train, {expected.needs}"
-        done = f"{count(expected.n_recorded, 'row')} recorded, no network to train"
+        done = f"{expected.n_recorded:,} of {expected.n_rows:,} rows recorded, no network to train"
         if plan.data.filled:
             say(f"Missing values: {plan.data.filled}.", err=True)
         say(f"{folder}: {todo if total else done}.", err=True)
@@ -82,39 +84,6 @@ def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, quiet: bool, d
         say(f"Rows: {folder / plan.table.name}.csv")
 
 
-sweep = make_command(
-    specs.Sweep,
-    """Count test errors of PI-ELM and LDA-ELM on the same weights (Table 1).
-
-    Each network's rows are in the run's folder as soon as the network is tested. The same command
-    continues the run; --repeats and --fanout may grow.
-    """,
-)
-ensemble = make_command(
-    specs.Ensemble,
-    """Count test errors of LDA-ELM networks combined by their mean posteriors (Fig. 2).
-
-    Member i of repeat r is network r·n + i of the run. Networks of this size that a sweep has kept
-    in the run's folder are used; only missing networks are trained.
-    """,
-)
-timing = make_command(
-    specs.Timing,
-    """Time PI-ELM and LDA-ELM as the paper writes them, and both in one pass (Table 2).
-
-    One thread, processor time, PI-ELM first in half of the pairs. Keep the machine idle meanwhile.
-    """,
-)
-compare = make_command(
-    specs.Compare,
-    """Compare PI-ELM with LDA-ELM on several data sets.
-
-    A data set with a test part keeps it; any other gets repeated stratified cross-validation. Each
-    data set is a run in a folder of its own; elmlda report makes a page of all runs.
-    """,
-)
-
-
 @click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path), metavar="RUN")
 @click.option("--n", default=12, show_default=True, type=click.IntRange(1), help="Rows to recompute.")
@@ -122,10 +91,11 @@ compare = make_command(
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Chooses the rows.")
 @click.option("--dataset", metavar="PATH", help="The run's own data, if they are not in this folder.")
 def verify(folder: Path, n: int, fanout: int | None, seed: int, dataset: str | None) -> None:
-    """Recompute random rows of a RUN by the paper's equations, in float64.
+    """Recompute random rows of a RUN by the paper's equations.
 
-    The code that trained the run is not used. Counts may differ by one or two if the run was computed
-    in float32 or on another processor; the exit code is 1 if a count differs by more.
+    The code that trained the run is not used; all numbers are float64. Counts may differ by one or two
+    if the run was computed in float32 or on another processor; the exit code is 1 if a count differs by
+    more.
     """
     import numpy as np
 
@@ -155,7 +125,7 @@ def verify(folder: Path, n: int, fanout: int | None, seed: int, dataset: str | N
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser afterwards.")
 def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> None:
-    """Make tables, figures and pages beside the paper's from the rows in each RUN's folder.
+    """Make tables, figures and a page from the rows of each RUN.
 
     RUN is the folder of a run, or one with several runs in it, such as that of elmlda compare; without
     one, results/mnist. Nothing is trained: the report of an unfinished run shows the rows so far.
@@ -178,7 +148,7 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
 
 @click.group()
 def data() -> None:
-    """Show the data sets, and fetch those that do not come with elmlda."""
+    """Show data sets; fetch those that do not come with elmlda."""
 
 
 @data.command("list", cls=Command)
@@ -194,39 +164,35 @@ def list_command() -> None:
 @data.command(cls=Command, params=make_params(DataOptions, DataOptions().reading))
 @click.argument("dataset", metavar="NAME|FILE")
 def info(dataset: str, **values: Any) -> None:
-    """Show a data set's origin, licence, citation, inputs, classes and checksums.
+    """Describe a data set, or your own file.
 
-    For your own file: how each column is read, missing values, classes and split, and what to do about
-    problems.
+    For a data set: origin, licence, citation, inputs, classes and checksums. For your own file: how
+    each column is read, missing values, classes and split, and what to do about problems.
     """
     from elmlda.datasets import is_table
     from elmlda.datasets.catalogue import CATALOGUE, load_dataset
     from elmlda.datasets.tables import read_table
 
-    reading = build(DataOptions, values).reading
-    if is_table(Path(dataset)):
-        missing = reading.pop("missing")
-        table = read_table(dataset, reading["header"])
-        columns, n_incomplete = table.describe(reading["label"], reading["drop"])
-        _say_values(_describe_table(table, columns, n_incomplete, missing))
-        try:
-            content = load_dataset(dataset, missing=missing, **reading).split()
-        except ElmldaError as error:
-            problems = [*columns["problem"].dropna(), error]
-            for line in dict.fromkeys(problem.for_command_line() for problem in problems):
-                _say_values({"to do": line})
-        else:
-            _say_values(_describe_content(content))
-        return
-    entry = CATALOGUE.get(dataset)
+    reading, entry = build(DataOptions, values).reading, CATALOGUE.get(dataset)
+    problems, is_described = list[ElmldaError](), False
     if entry:
         keys = ("title", "origin", "licence", "citation")
-        _say_values({**{key: getattr(entry, key) for key in keys}, "folder": entry.where})
-        if not entry.is_here:
-            fetch_it = f"not here yet: elmlda data fetch {entry.name}"
-            _say_values({"size": f"{_describe_size(entry)}\n{fetch_it}"})
-            return
-    _say_values(_describe_content(load_dataset(dataset, **reading).split()))
+        _say_values({key: getattr(entry, key) for key in keys})
+        _say_values({"folder": entry.where, "size": _describe_size(entry)})
+        is_described = not entry.is_here
+    elif is_table(Path(dataset)):
+        table = read_table(dataset, reading["header"])
+        columns, n_incomplete = table.describe(reading["label"], reading["drop"])
+        _say_values(_describe_table(table, columns, n_incomplete, reading["missing"]))
+        problems, is_described = [*columns["problem"].dropna()], True
+    try:
+        _say_values(_describe_content(load_dataset(dataset, **reading).split()))
+    except ElmldaError as error:
+        if not is_described:
+            raise
+        problems.append(error)
+    for line in dict.fromkeys(problem.for_command_line() for problem in problems):
+        _say_values({"to do": line})
 
 
 @data.command(cls=Command, params=[QUIET])

@@ -117,16 +117,14 @@ def read_posteriors(
 
 def train_member(data: Dataset, job: NetworkJob, threads: int) -> Result:
     """Train a network and keep its log-posteriors."""
-    rows, kept = evaluate_network(data, job.train(data, threads))
+    rows, kept = evaluate_network(data, job, threads)
     network = f"at {rows[-1]['n_hidden']:,} hidden units in network {job.place['network']}."
     advice = "Use fewer hidden units, or {} with another {out} for a new run."
     if kept is None:
         raise ElmldaError(f"LDA has no solution {network}", advice, ridge=0.001, out=None)
-    if job.temperature == LEAVE_ONE_OUT:
-        if "temperature" not in rows[-1]:
-            fact = f"no temperature can be chosen {network}"
-            raise ElmldaError(fact, advice, temperature=1, out=None)
-        kept["loo_temperature"] = rows[-1]["temperature"]
+    if job.temperature == LEAVE_ONE_OUT and "loo_temperature" not in kept:
+        fact = f"no temperature can be chosen {network}"
+        raise ElmldaError(fact, advice, temperature=1, out=None)
     return Result([], job.place["network"], kept, MEMBERS)
 
 

@@ -131,11 +131,6 @@ def run_plan(plan: Plan, folder: Path, machine: MachineOptions, progress: Any = 
     return rows.iloc[[lines[key] for key in plan.stages[0].keys]].reset_index(drop=True)
 
 
-def join_rows(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join the rows of several runs, with a column that names the data set."""
-    return pd.concat(rows, names=["dataset"]).reset_index(level=0).reset_index(drop=True)
-
-
 def _find_jobs(stage: Stage, run: Run) -> tuple[set[Key], Iterable[Any]]:
     """Return the keys that the stage's table has, and the jobs that give the missing rows."""
     recorded = set(stage.table.keys(read_rows(run.folder, stage.table)))

@@ -74,6 +74,9 @@ class Spec(NetworkOptions, DataOptions, ABC):
     ) -> pd.DataFrame:
         """Compute the rows that the folder lacks, and return all requested rows.
 
+        The columns are those of the folder's CSV file. Several runs have the data set's name in a first
+        column.
+
         Parameters
         ----------
         folder : the run's folder; default: results/ and the data set's name
@@ -82,11 +85,15 @@ class Spec(NetworkOptions, DataOptions, ABC):
         cluster : address or file of a Dask scheduler whose workers train the networks
         progress : whether to show a progress bar on stderr; or an object with tqdm's methods
         """
-        from elmlda.experiments.runner import join_rows, run_plan
+        import pandas as pd
+
+        from elmlda.experiments.runner import run_plan
 
         machine = MachineOptions(jobs=jobs, threads=threads, cluster=cluster)
         rows = {f.name: run_plan(plan, f, machine, progress) for f, plan in self.plans(folder)}
-        return join_rows(rows) if self.is_group else next(iter(rows.values()))
+        if not self.is_group:
+            return next(iter(rows.values()))
+        return pd.concat(rows, names=["dataset"]).reset_index(level=0).reset_index(drop=True)
 
     def dry_run(self, folder: str | Path | None = None, **machine: Any) -> Any:
         """Return what `run` would compute and the time and memory that it would take."""
@@ -110,10 +117,10 @@ class Experiment(Spec):
 
 
 class Sweep(SizeOptions, Experiment):
-    """PI-ELM and LDA-ELM on the same random input weights: their test errors.
+    """Test errors of PI-ELM and LDA-ELM on the same weights (Table 1).
 
-    `run(folder)` returns a DataFrame with a row for each network, hidden size and ridge.
-    `dry_run(folder)` returns what that would take.
+    Each network's rows are in the run's folder as soon as the network is tested. The same command
+    continues the run; fan-outs and repeats may grow.
     """
 
     name = "sweep"
@@ -163,9 +170,10 @@ class Sweep(SizeOptions, Experiment):
 
 
 class Ensemble(SizeOptions, Experiment):
-    """Test errors of LDA-ELM networks that are combined by the mean of their posteriors.
+    """Test errors of LDA-ELM networks that are combined (Figure 2).
 
-    `run(folder)` returns a DataFrame with a row for each repeat and number of networks.
+    Networks are combined by the mean of their posteriors. Member i of repeat r is network r·n + i of
+    the run. Networks of this size that a sweep has kept in the run's folder are not trained again.
     """
 
     name = "ensemble"
@@ -193,9 +201,10 @@ class Ensemble(SizeOptions, Experiment):
 
 
 class Timing(SizeOptions, Experiment):
-    """Training and test times of PI-ELM and LDA-ELM as the paper writes them, and of both in one pass.
+    """Times of PI-ELM and LDA-ELM as the paper writes them (Table 2).
 
-    `run(folder)` returns a DataFrame with a row for each measured time.
+    Both methods in one pass are timed too. All times are of one thread, and PI-ELM is first in half of
+    the pairs. Keep the machine idle meanwhile.
     """
 
     name = "timing"
@@ -213,9 +222,10 @@ class Timing(SizeOptions, Experiment):
 
 
 class Compare(SizeOptions, Spec):
-    """PI-ELM and LDA-ELM on several data sets: a sweep for each, in a folder of its own.
+    """Test errors of PI-ELM and LDA-ELM on several data sets.
 
-    `run(folder)` returns a DataFrame with the rows of all sweeps and a column that names the data set.
+    A data set with a test part keeps it; any other gets repeated stratified cross-validation. Each data
+    set is a run in a folder of its own, and one report shows all runs.
     """
 
     name = "compare"
@@ -238,14 +248,14 @@ class Compare(SizeOptions, Spec):
         return plan_sweeps(self, expand_path(folder or COMPARED))
 
 
-EXPERIMENTS: tuple[type[Experiment], ...] = (Sweep, Ensemble, Timing)
+SPECS: tuple[type[Spec], ...] = (Sweep, Ensemble, Timing, Compare)
 
 
 def list_options() -> dict[str, Declaration]:
     """Return the declarations of all options that a manifest may record, by name."""
     return {
         name: declared
-        for kind in reversed(EXPERIMENTS)  # a sweep has every network option
+        for kind in reversed(SPECS)  # a sweep has every network option
         for name, declared in declarations(kind).items()
         if declared.scope in ("network", "experiment")
     }

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from elmlda.core.evaluate import keep_choice, measure_posteriors, posteriors
+from elmlda.core.head import resolve_priors
 from elmlda.datasets import is_table
 from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
@@ -26,13 +27,7 @@ from elmlda.experiments.baselines import count_baseline_errors, list_baselines
 from elmlda.experiments.runner import Plan, Result, Stage, identify
 from elmlda.experiments.specs import Compare, Sweep
 from elmlda.networks.cost import Problem
-from elmlda.networks.train import (
-    Recipe,
-    TestedNetwork,
-    choose_precision,
-    resolve_priors,
-    train_and_test,
-)
+from elmlda.networks.train import Recipe, TestedNetwork, choose_precision, train_and_test
 from elmlda.options import LEAVE_ONE_OUT, Choice, NetworkOptions, declarations
 from elmlda.runs.folder import Run
 from elmlda.runs.tables import BASELINES, FIXED, SWEEP, Key
@@ -60,20 +55,16 @@ class NetworkJob(NamedTuple):
         return train_and_test(data, recipe, self.sizes_by_ridge, threads, self.temperature)
 
 
-class Networks(NamedTuple):
-    """What the networks of an experiment have in common."""
+def plan_networks(spec: Any, data: Dataset) -> tuple[tuple[int, ...], int, NetworkOptions, Problem]:
+    """Return what the requested networks have in common; refuse networks that cannot be trained.
 
-    sizes: tuple[int, ...]
-    """Requested hidden sizes, ascending."""
-    most: int
-    """Most hidden units of LDA without a ridge: the mean of each class takes a dimension of Σ."""
-    options: NetworkOptions
-    cost: Problem
-    """What the largest network costs."""
-
-
-def plan_networks(spec: Any, data: Dataset) -> Networks:
-    """Return what the requested networks have in common; refuse networks that cannot be trained."""
+    Returns
+    -------
+    sizes : requested hidden sizes, ascending
+    most : most hidden units of LDA without a ridge: the mean of each class takes a dimension of Σ
+    options : options of the networks
+    cost : what the largest network costs
+    """
     sizes = _as_tuple(spec.hidden or tuple(fanout * data.n_inputs for fanout in _as_tuple(spec.fanout)))
     most = len(data.train.labels) - data.n_classes
     options = NetworkOptions(**{name: getattr(spec, name) for name in declarations(NetworkOptions)})
@@ -88,12 +79,9 @@ def plan_networks(spec: Any, data: Dataset) -> Networks:
             ridge=0.001,
             **largest,
         )
-    precision, temperature = (
-        choose_precision(spec.precision, sizes[-1]),
-        getattr(spec, "temperature", 1.0),
-    )
-    cost = Problem.for_dataset(data, sizes, precision, _as_tuple(spec.ridge), temperature)
-    return Networks(sizes, most, options, cost)
+    rules = _as_tuple(spec.ridge), getattr(spec, "temperature", 1.0)
+    cost = Problem.for_dataset(data, sizes, choose_precision(spec.precision, sizes[-1]), *rules)
+    return sizes, most, options, cost
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -195,9 +183,7 @@ def train_network(
     repeat, fold = job.place["repeat"], job.place["fold"]
     if folds:
         data = take_fold(data, *folds, repeat, fold)
-    rows, kept = evaluate_network(data, job.train(data, threads))
-    if kept and job.temperature == LEAVE_ONE_OUT:
-        kept["loo_temperature"] = rows[-1].get("temperature", np.nan)
+    rows, kept = evaluate_network(data, job, threads)
     if kept and folds:
         assert data.test is not None
         del kept["wrong"], kept["sizes"]  # folds have samples of their own
@@ -217,13 +203,17 @@ def evaluate_baseline(data: Dataset, job: Key, folds: tuple[int, int] | None = N
 
 
 def evaluate_network(
-    data: Dataset, tested: TestedNetwork
+    data: Dataset, job: NetworkJob, threads: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Return a row for each ridge and size, and arrays to keep if LDA has a solution at each size.
+    """Train and test a network.
 
-    `elmlda.runs.kept` describes the arrays.
+    Returns
+    -------
+    rows : a row for each ridge and size
+    kept : arrays to keep, see `elmlda.runs.kept`; None if LDA has no solution at some size
     """
     assert data.test is not None
+    tested = job.train(data, threads)
     labels, last = data.test.labels, tested.scores[-1]
     rows, wrong = [], list[list[NDArray[np.bool_]]]()
     for scores in tested.scores:
@@ -251,6 +241,8 @@ def evaluate_network(
         "wrong": np.packbits([np.vstack(errors) for errors in zip(*wrong, strict=True)], axis=-1),
         "sizes": np.array([row["n_hidden"] for row in rows]),
     }
+    if job.temperature == LEAVE_ONE_OUT and "temperature" in rows[-1]:
+        kept["loo_temperature"] = rows[-1]["temperature"]
     return rows, kept
 
 

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from elmlda.core import FloatArray
 from elmlda.core.evaluate import posteriors
+from elmlda.core.head import resolve_priors
 from elmlda.core.hidden import HiddenLayer
 from elmlda.core.literal import solve_lda_literally, solve_pi_literally
 from elmlda.datasets.catalogue import load_dataset
@@ -27,7 +28,7 @@ from elmlda.experiments.runner import Plan, Result, Stage, identify
 from elmlda.experiments.specs import Timing
 from elmlda.experiments.sweep import NetworkJob, make_independent_key, plan_networks
 from elmlda.networks.cost import HIDDEN_DTYPES
-from elmlda.networks.train import Recipe, resolve_priors
+from elmlda.networks.train import Recipe
 from elmlda.runs.folder import Run
 from elmlda.runs.tables import TIMING, Key
 

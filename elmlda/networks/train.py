@@ -17,8 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.core import FloatArray, IntArray
-from elmlda.core.head import FeatureSums, Solution
-from elmlda.core.head import resolve_priors as resolve_priors
+from elmlda.core.head import FeatureSums, Solution, resolve_priors
 from elmlda.core.hidden import HiddenLayer, InputSpace, draw_weights
 from elmlda.core.solve import (
     LdaOutputs,
@@ -30,7 +29,7 @@ from elmlda.core.solve import (
 )
 from elmlda.datasets.split import Dataset
 from elmlda.networks.cost import CHUNK, HIDDEN_DTYPES, Problem, in_enough_precision, predict_peak_bytes
-from elmlda.options import NetworkOptions
+from elmlda.options import LEAVE_ONE_OUT, Choice, NetworkOptions
 
 FEW_HIDDEN = 1024
 """Mixed precision is double precision up to this size, which takes a second or two at most. Small
@@ -39,9 +38,6 @@ float32, which depend on the number of threads, would change predictions."""
 
 SAMPLE_KEY = 2**32 - 1
 """Last element of the spawn key for the row sample's generator. No network has this key."""
-
-Choice = float | str
-"""A number, or "loo" for the choice by leave-one-out."""
 
 
 def choose_precision(precision: str, n_hidden: int) -> str:
@@ -85,26 +81,6 @@ class Recipe:
         input_weights = draw_weights(rng, space, self.n_hidden, settings, dtype)
         scale = 1.0 if settings.input_scale is None else settings.input_scale
         return HiddenLayer(input_weights, settings.activation, scale, has_bias=settings.bias)
-
-
-def score_samples(
-    layer: HiddenLayer, networks: Sequence[PiOutputs], inputs: Any, chunk: int = CHUNK
-) -> list[FloatArray]:
-    """Compute the scores of all samples by each of the networks on one hidden layer.
-
-    Raises
-    ------
-    ElmldaError
-        If a score is not finite, because the highest score would be arbitrary.
-    """
-    parts = [[pi.scores(hidden) for pi in networks] for hidden in layer.batches(inputs, chunk)]
-    by_network = [np.concatenate(scores) for scores in zip(*parts, strict=True)]
-    for scores in by_network:
-        require_finite(scores, "sample {index} has scores", layer.input_weights.dtype)
-    return by_network
-
-
-# Networks of experiments
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +129,7 @@ def train_and_test(
     assert dataset.test is not None
     train, test = dataset.train, dataset.test
     start = time.perf_counter()
-    holds_rows = "loo" in (temperature, *sizes_by_ridge)
+    holds_rows = LEAVE_ONE_OUT in (temperature, *sizes_by_ridge)
 
     def run(settings: NetworkOptions) -> TestedNetwork:
         layer = replace(recipe, settings=settings).draw_layer(train.inputs, train.labels)
@@ -169,14 +145,15 @@ def train_and_test(
         ]
         del sums
         maps = [_derive_solvable(solution.pi, settings.priors) for _, solution in solutions]
-        by_solution = score_samples(layer, [solution.pi for _, solution in solutions], test.inputs)
+        batches = layer.batches(test.inputs, CHUNK)
+        parts = [[solution.pi.scores(hidden) for _, solution in solutions] for hidden in batches]
         scores = []
-        for (rule, (ridge, temperatures, pi)), lda, plain in zip(
-            solutions, maps, by_solution, strict=True
-        ):
-            with_constant = pi.add_constant_unit(plain)
+        for (rule, (ridge, temperatures, pi)), lda, *own in zip(solutions, maps, *parts, strict=True):
+            plain = np.concatenate(own)
+            # The highest of scores that are not finite would be arbitrary.
+            require_finite(plain, "sample {index} has scores", layer.input_weights.dtype)
             lda_scores = plain[:, :0] if lda is None else lda.scores(plain[:, : len(lda.constants)])
-            arrays = plain, with_constant, lda_scores, temperatures
+            arrays = plain, pi.add_constant_unit(plain), lda_scores, temperatures
             scores.append(TestScores(rule, ridge, pi.sizes, *arrays))
         precision = "mixed" if dtype == np.float32 else "double"
         return TestedNetwork(scores, precision, time.perf_counter() - start)

@@ -40,10 +40,7 @@ KEPT = "kept"
 TEMPORARY = ".elmlda-"
 """Prefix of temporary files."""
 RESTORE = "Restore it, or use another {out} for a new run."
-RESUME = (
-    "Recorded results are safe: remove the cause and run the same command again, or use another {out}."
-)
-NO_FOLDER = "The folder is gone: restore it and run the same command again, or use another {out}."
+RESUME = "Remove the cause and run the same command again, which continues, or use another {out}."
 
 
 @dataclass(frozen=True)
@@ -106,10 +103,10 @@ def open_run(
             fact = f"another elmlda is writing to {folder}."
             raise ElmldaError(fact, "Wait for it, or use another {out}.", out=None) from None
     with lock:
-        require_same_run(folder, identity)
+        manifest = require_same_run(folder, identity)
         for left_over in (*folder.glob(f"{TEMPORARY}*"), *(folder / KEPT).rglob(f"{TEMPORARY}*")):
             left_over.unlink()
-        yield Run(folder, write_manifest(folder, identity, command, machine))
+        yield Run(folder, write_manifest(folder, manifest, identity, command, machine))
 
 
 def read_rows(folder: Path, table: Table) -> pd.DataFrame:
@@ -121,10 +118,8 @@ def read_rows(folder: Path, table: Table) -> pd.DataFrame:
         rows = pd.read_csv(io.BytesIO(whole), keep_default_na=False, na_values=[""])
         if strange := sorted({*rows} ^ {*table.names}):
             raise ValueError(f"columns {', '.join(strange)} are missing or too many")
-        for column in table.columns:
-            if column.kind is not str:
-                cells = rows[column.name]
-                rows[column.name] = pd.to_numeric(cells) if len(rows) else cells.astype(float)
+        numbers = [column.name for column in table.columns if column.kind is not str]
+        rows[numbers] = rows[numbers].apply(pd.to_numeric) if len(rows) else rows[numbers].astype(float)
     except (OSError, ValueError) as error:
         fact = f"{path}: not a table that elmlda wrote ({str(error).strip()[:200]})."
         raise ElmldaError(fact, RESTORE, out=None) from error
@@ -186,21 +181,21 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     return dict(manifest)
 
 
-def has_results(folder: Path, manifest: Mapping[str, Any]) -> bool:
-    """Tell whether the folder has rows or kept networks."""
-    has_rows = any((folder / f"{name}.csv").exists() for name in manifest["experiments"])
-    return has_rows or any((folder / KEPT).rglob("[0-9]*.npz"))
+def require_same_run(folder: Path, identity: Identity) -> dict[str, Any] | None:
+    """Return the manifest of the run to continue; refuse another configuration.
 
-
-def require_same_run(folder: Path, identity: Identity) -> None:
-    """Refuse to continue a run of another configuration, and name the options that differ."""
-    manifest = read_manifest(folder)
-    path = folder / f"{identity.experiment}.csv"
+    Without rows and kept networks there is no run to continue: a run that failed at once may start
+    again with other options.
+    """
+    manifest, path = read_manifest(folder), folder / f"{identity.experiment}.csv"
     if manifest is None and path.exists():
         fact = f"{path} has no {MANIFEST} beside it that says how its rows were computed."
         raise ElmldaError(fact, RESTORE, out=None)
-    if manifest is None or not has_results(folder, manifest):
-        return  # a run that failed at once may start again with other options
+    if manifest is None:
+        return None
+    has_rows = any((folder / f"{name}.csv").exists() for name in manifest["experiments"])
+    if not has_rows and not any((folder / KEPT).rglob("[0-9]*.npz")):
+        return None
     run, own, defaults = json.loads(json.dumps((identity.run, identity.own, identity.defaults)))
     # An experiment without rows may start again with other options of its own.
     recorded = manifest["experiments"].get(identity.experiment, own) if path.exists() else own
@@ -215,7 +210,7 @@ def require_same_run(folder: Path, identity: Identity) -> None:
         fact = f"{folder} was made with {old}; this command has {new}."
         advice = "Use the same settings to continue it"
     else:
-        return
+        return manifest
     raise ElmldaError(fact, f"{advice}, or another {{out}} for a new run.", out=None)
 
 
@@ -227,13 +222,15 @@ def _show(options: Mapping[str, Any], name: str) -> str:
 
 
 def write_manifest(
-    folder: Path, identity: Identity, command: Mapping[str, Any], machine: Mapping[str, Any]
+    folder: Path,
+    manifest: dict[str, Any] | None,
+    identity: Identity,
+    command: Mapping[str, Any],
+    machine: Mapping[str, Any],
 ) -> int:
     """Add an experiment, a command and a machine to the manifest; return the machine's number."""
-    manifest = read_manifest(folder)
-    if manifest is None or not has_results(folder, manifest):
-        manifest = {"schema": SCHEMA, "run": {}, "experiments": {}, "commands": [], "machines": []}
-    manifest["run"] = identity.run
+    empty = {"schema": SCHEMA, "experiments": {}, "commands": [], "machines": []}
+    manifest = {**empty, **(manifest or {}), "run": identity.run}
     manifest["experiments"][identity.experiment] = identity.own
     if machine not in manifest["machines"]:
         manifest["machines"].append(machine)
@@ -255,10 +252,8 @@ def explain_refusal(path: Path, advice: str = RESUME) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # If the folder is gone, the results recorded in it are not safe.
-        is_gone = error.errno in (errno.ENOENT, errno.ENOTDIR) and advice == RESUME
         fact = f"{path}: cannot be written: {error.strerror or error}."
-        raise ElmldaError(fact, NO_FOLDER if is_gone else advice, out=None) from error
+        raise ElmldaError(fact, advice, out=None) from error
 
 
 def write_atomically(path: Path, content: bytes, advice: str = RESUME) -> None:

@@ -1,12 +1,13 @@
 """Arrays that a run keeps of its networks: log-posteriors of the test samples, and wrong answers.
 
-Each network has a file of its own until twenty networks are packed into one file. Networks of a sweep
-are in `kept`; networks that an ensemble trained are in `kept/ensemble`, as their size may differ.
+Each network has a file. Networks of a sweep are in `kept`; networks that an ensemble trained are in
+`kept/ensemble`, as their size may differ.
 
 `log_posteriors` are LDA's at the largest size, in float32; `loo_temperature` is their temperature if
 leave-one-out chose it; `wrong` marks each method's wrong answers at every size; `sizes` are the hidden
 sizes; `labels` are the classes of the test samples in cross-validation. Versions up to 0.2.0 of August
-kept `posteriors` in float16 instead, which makes two confident networks tie.
+kept `posteriors` in float16 instead, which makes two confident networks tie, and packed twenty networks
+into one file.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from elmlda.runs.folder import KEPT, explain_refusal, write_atomically
 MEMBERS = "ensemble"
 """Subfolder of the networks that an ensemble trained."""
 GROUP = 20
-"""Number of networks in a packed file."""
+"""Number of networks in a file of earlier versions."""
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -38,24 +39,8 @@ def keep_test(folder: Path, labels: NDArray[np.int64], classes: Iterable[str]) -
 
 
 def keep_network(folder: Path, network: int, arrays: Arrays, part: str = "") -> None:
-    """Keep a network's arrays; pack a complete group of networks into one file."""
-    place = folder / KEPT / part
-    _write(place / f"{network}.npz", arrays)
-    first = network - network % GROUP
-    paths = [place / f"{number}.npz" for number in range(first, first + GROUP)]
-    if not all(path.exists() for path in paths):
-        return
-    group = {number: _read(path) for number, path in enumerate(paths, start=first)}
-    if not all(group.values()):
-        return
-    packed = {
-        f"{name}-{number}": values
-        for number, arrays in group.items()
-        for name, values in arrays.items()
-    }
-    _write(place / f"{first}-{first + GROUP - 1}.npz", packed)
-    for path in paths:
-        path.unlink()
+    """Keep a network's arrays."""
+    _write(folder / KEPT / part / f"{network}.npz", arrays)
 
 
 def list_kept(folder: Path, part: str = "") -> list[int]:
@@ -76,7 +61,7 @@ def read_kept(
     for first in sorted({number - number % GROUP for number in numbers}):
         packed = _read(place / f"{first}-{first + GROUP - 1}.npz", f"{name}-")
         for number in (n for n in numbers if n - n % GROUP == first):
-            # A network's own file is newer than the packed one.
+            # A network's own file is newer than one of twenty.
             single = _read(place / f"{number}.npz", name).get(name)
             values = packed.get(f"{name}-{number}") if single is None else single
             if values is not None:
@@ -97,7 +82,7 @@ def read_at_size(
     return dict(sorted(arrays.items()))
 
 
-def _read(path: Path, prefix: str = "") -> dict[str, NDArray[Any]]:
+def _read(path: Path, prefix: str) -> dict[str, NDArray[Any]]:
     """Read the arrays whose names have a prefix; none from a file that is missing or broken."""
     try:
         # Given a path, numpy would leave the descriptor of a torn file open.

@@ -1,4 +1,4 @@
-"""Help: all commands in groups, every option explained."""
+"""Help: all commands, every option explained."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from command_line import invoke_here
 
 from elmlda import __version__
-from elmlda.cli import GROUPS, cli
+from elmlda.cli import cli
 
 
 def walk(group, words=()):
@@ -20,15 +20,12 @@ def walk(group, words=()):
 COMMANDS = dict(walk(cli))
 
 
-def test_all_commands_are_in_groups():
-    text = invoke_here("--help").stdout
-    headings = [heading for heading in re.findall(r"^(\S.*):$", text, re.M) if heading != "Options"]
-    assert headings == list(GROUPS)
-    listed = re.findall(r"^  ([a-z]+) ", text.partition(f"{headings[0]}:")[2], re.M)
-    assert sorted(listed) == sorted(cli.commands)
-    text = " ".join(text.split())
-    for command in cli.commands.values():
-        assert " ".join(command.help.partition("\n\n")[0].split()) in text
+def test_all_commands_are_listed_with_their_first_sentence():
+    _, _, text = invoke_here("--help").stdout.partition("Commands:\n")
+    listed = [line.split(maxsplit=1) for line in text.splitlines()]
+    assert listed == [[name, one.help.strip().partition("\n")[0]] for name, one in cli.commands.items()]
+    names = ["sweep", "ensemble", "timing", "compare", "report", "verify", "data"]
+    assert [name for name, _ in listed] == names
 
 
 @pytest.mark.parametrize("words", [(), *COMMANDS], ids=" ".join)

@@ -35,7 +35,7 @@ class NoisySweep(Sweep):
 def run_command(tmp_path, monkeypatch):
     """Return a function that calls the subclass's command in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    group = click.Group(commands={"sweep": make_command(NoisySweep, "Sweep with noise.")})
+    group = click.Group(commands={"sweep": make_command(NoisySweep)})
 
     def run(*words):
         result = CliRunner().invoke(group, ["sweep", *words])

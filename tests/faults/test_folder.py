@@ -30,7 +30,6 @@ def test_a_full_disk(faults, undisturbed, tmp_path, plan, n_bytes, name):
     message = faults.refused(words, preexec_fn=limit_files(n_bytes))
     assert name in message
     assert "cannot be written: File too large" in message
-    assert "safe" in message
     table = folder / f"{plan}.csv"
     assert not table.exists() or table.read_bytes()[-1:] in (b"", b"\n")
     n_before = faults.n_steps(folder)
@@ -87,7 +86,6 @@ def test_a_folder_that_vanishes(faults, undisturbed, tmp_path, plan):
         stdout, stderr = process.communicate(timeout=60)
     message = faults.the_error(process.returncode, stdout, stderr)
     assert str(folder) in message
-    assert "restore it" in message
     (tmp_path / "away").rename(folder)
     faults.finish(words)
     assert faults.results(folder) == undisturbed[plan]

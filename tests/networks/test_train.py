@@ -17,7 +17,6 @@ from elmlda.networks import cost
 from elmlda.networks.train import (
     FEW_HIDDEN,
     Recipe,
-    score_samples,
     train_and_test,
 )
 from elmlda.options import NetworkOptions
@@ -230,7 +229,6 @@ def test_threads_and_chunks_change_no_count(make_dataset, n_hidden):
         sums.add(layer.batches(dataset.train.inputs, chunk), dataset.train.labels)
         assert sums.sums.class_counts.tolist() == np.bincount(dataset.train.labels).tolist()
         solution = sums.solve((5, n_hidden), 1.0, 1.0, "uniform")
-        (scores,) = score_samples(layer, [solution.pi], dataset.test.inputs, chunk)
-        np.testing.assert_array_equal(
-            count_errors(scores, dataset.test.labels), all_counts(dataset, one)[0]
-        )
+        parts = [solution.pi.scores(part) for part in layer.batches(dataset.test.inputs, chunk)]
+        counts = count_errors(np.concatenate(parts), dataset.test.labels)
+        np.testing.assert_array_equal(counts, all_counts(dataset, one)[0])

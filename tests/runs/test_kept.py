@@ -1,4 +1,4 @@
-"""What is kept of networks: one file each, packed at twenty, and absent where a file is broken."""
+"""What is kept of networks: one file each, and absent where a file is broken."""
 
 import numpy as np
 import pytest
@@ -31,28 +31,18 @@ def names_in(folder):
     return sorted(path.name for path in (folder / "kept").iterdir())
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_networks_are_read_back_and_packed_at_twenty(tmp_path, order):
-    for network in list(range(43))[::order]:
+def test_networks_are_read_from_their_own_files_and_from_packed_ones_of_earlier_versions(tmp_path):
+    """A network that is in both was trained again: its own file counts."""
+    packed = {f"{k}-{n}": v for n in range(20) for k, v in arrays_of(n, more=n == 7).items()}
+    (tmp_path / "kept").mkdir()
+    np.savez(tmp_path / "kept" / "0-19.npz", **packed)
+    for network in (42, 7, 20):
         keep_network(tmp_path, network, arrays_of(network))
-    assert names_in(tmp_path) == ["0-19.npz", "20-39.npz", "40.npz", "41.npz", "42.npz"]
-    assert list_kept(tmp_path) == list(range(43))
-    assert_kept(tmp_path, range(43))
-    with np.load(tmp_path / "kept" / "20-39.npz") as packed:
-        kinds = "posteriors", "wrong", "sizes"
-        assert set(packed) == {f"{name}-{n}" for name in kinds for n in range(20, 40)}
+    assert_kept(tmp_path, [*range(21), 42])
+    assert list_kept(tmp_path) == [*range(21), 42]
+    assert names_in(tmp_path) == ["0-19.npz", "20.npz", "42.npz", "7.npz"]
     assert read_kept(tmp_path, "posteriors", [43, 99, 1000]) == {}
     assert read_kept(tmp_path, "tempered", range(43)) == {}
-
-
-def test_what_is_kept_again_is_the_last(tmp_path):
-    """In a file of its own, or packed with nineteen others."""
-    for network in range(20):
-        keep_network(tmp_path, network, arrays_of(network, more=1))
-    for network in range(20):
-        keep_network(tmp_path, network, arrays_of(network))
-        assert_kept(tmp_path, range(network + 1))
-    assert names_in(tmp_path) == ["0-19.npz"]
 
 
 def test_a_damaged_file_counts_as_absent_or_is_what_it_was(tmp_path):
@@ -75,16 +65,6 @@ def test_a_damaged_file_counts_as_absent_or_is_what_it_was(tmp_path):
         assert read_kept(tmp_path, "posteriors", [3]) == {}
 
 
-def test_a_broken_file_is_not_packed(tmp_path):
-    for network in range(19):
-        keep_network(tmp_path, network, arrays_of(network))
-    (tmp_path / "kept" / "5.npz").write_bytes(b"broken")
-    keep_network(tmp_path, 19, arrays_of(19))
-    assert_kept(tmp_path, [n for n in range(20) if n != 5])
-    keep_network(tmp_path, 5, arrays_of(5))
-    assert_kept(tmp_path, range(20))
-
-
 @pytest.mark.parametrize("part", ["", MEMBERS])
 def test_a_run_folder_that_is_gone_is_not_made_again(tmp_path, part):
     with pytest.raises(ElmldaError, match=str(tmp_path / "run")):
@@ -93,17 +73,10 @@ def test_a_run_folder_that_is_gone_is_not_made_again(tmp_path, part):
 
 
 def test_a_full_disk_leaves_what_was_kept(tmp_path):
-    for network in range(19):
-        keep_network(tmp_path, network, arrays_of(network))
+    keep_network(tmp_path, 3, arrays_of(3))
     before = files_in(tmp_path)
     for room in (0, 100, len(before["kept/3.npz"]) - 1):
-        with room_for(room), pytest.raises(ElmldaError, match="kept"):
-            keep_network(tmp_path, 19, arrays_of(19))
+        for network in (3, 19):
+            with room_for(room), pytest.raises(ElmldaError, match="kept"):
+                keep_network(tmp_path, network, arrays_of(network, more=1))
         assert files_in(tmp_path) == before
-    with room_for(2 * len(before["kept/3.npz"])), pytest.raises(ElmldaError, match="kept"):
-        keep_network(tmp_path, 19, arrays_of(19))  # room for itself, not for all twenty
-    assert_kept(tmp_path, range(20))
-    keep_network(tmp_path, 19, arrays_of(19))
-    for name in list(before)[:7]:  # as if it was killed while it packed them
-        (tmp_path / name).write_bytes(before[name])
-    assert_kept(tmp_path, range(20))
