@@ -1,30 +1,39 @@
-"""Calibrated posteriors: the paper's are overconfident, and a temperature corrects them."""
+"""Calibrated probabilities: one number, the temperature, corrects overconfidence.
+
+The posteriors of the paper's network are overconfident. By default, leave-one-out chooses a temperature
+that corrects them, without a validation set.
+"""
 
 import numpy as np
-import sklearn
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.fixes import parse_version
 
-from elmlda import ELMClassifier, ELMEnsembleClassifier
+from elmlda import ELMClassifier
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y, test_size=0.5)
+for name, temperature in (("1, as in the paper", 1), ("by leave-one-out", "loo")):
+    network = ELMClassifier(temperature=temperature, random_state=0)
+    model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
+    posteriors = model.predict_proba(X_test)
+    confidence, right = posteriors.max(axis=1), model.predict(X_test) == y_test
+    print(f"temperature {name}: log-loss {log_loss(y_test, posteriors):.3f}")
+    least_sure_first = np.argsort(confidence)
+    for samples in np.split(least_sure_first, [50, 100, 200]):
+        mean, share = 100 * confidence[samples].mean(), 100 * right[samples].mean()
+        print(f"{len(samples):5} samples: confidence {mean:5.1f} %, right {share:5.1f} %")
 
-network = make_pipeline(StandardScaler(), ELMClassifier(random_state=0))
-papers = ELMClassifier(temperature=1, random_state=0)
-method = "temperature" if parse_version(sklearn.__version__) >= parse_version("1.8") else "sigmoid"
-classifiers = {
-    "temperature 1": make_pipeline(StandardScaler(), papers),
-    "one network": network,
-    "the same, calibrated": CalibratedClassifierCV(network, method=method, ensemble=False),
-    "ten networks": make_pipeline(StandardScaler(), ELMEnsembleClassifier(random_state=0)),
-}
-for name, classifier in classifiers.items():
-    posteriors = classifier.fit(X_train, y_train).predict_proba(X_test)
-    errors = 100 * np.mean(classifier.predict(X_test) != y_test)
-    print(f"{name:23} {errors:.2f} % errors, log-loss {log_loss(y_test, posteriors):.3f}")
+# Output:
+# temperature 1, as in the paper: log-loss 0.458
+#    50 samples: confidence  93.4 %, right  74.0 %
+#    50 samples: confidence 100.0 %, right  90.0 %
+#   100 samples: confidence 100.0 %, right 100.0 %
+#   699 samples: confidence 100.0 %, right  99.3 %
+# temperature by leave-one-out: log-loss 0.121
+#    50 samples: confidence  64.9 %, right  70.0 %
+#    50 samples: confidence  90.5 %, right  94.0 %
+#   100 samples: confidence  97.2 %, right 100.0 %
+#   699 samples: confidence  99.8 %, right  99.3 %

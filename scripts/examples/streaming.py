@@ -1,4 +1,7 @@
-"""Train on a file that need not fit in memory, batch by batch, and continue another day."""
+"""Train on a file that does not fit into memory, batch by batch, and continue another day.
+
+A stream can't choose its weight range, because it has not seen all samples.
+"""
 
 import pickle
 import tempfile
@@ -10,26 +13,26 @@ from sklearn.datasets import load_digits
 from elmlda import ELMClassifier
 
 X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = X[:1500] / 16, X[1500:] / 16, y[:1500], y[1500:]
 with tempfile.TemporaryDirectory() as folder:
-    np.save(Path(folder, "images.npy"), X)
-    np.save(Path(folder, "labels.npy"), y)
-    images = np.load(Path(folder, "images.npy"), mmap_mode="r")  # read from disk as it is used
-    labels = np.load(Path(folder, "labels.npy"), mmap_mode="r")
+    np.save(Path(folder, "images.npy"), X_train)
+    images = np.load(Path(folder, "images.npy"), mmap_mode="r")  # read from disk when needed
 
-    # Only fit can choose the weight range, because a stream has no samples yet.
     stream = ELMClassifier(weight_range=0.2, random_state=0)
-    for start in range(0, 900, 100):
+    for start in range(0, 1500, 100):
         batch = slice(start, start + 100)
-        stream.partial_fit(images[batch] / 16, labels[batch], classes=np.arange(10))
-    print(f"{100 * stream.score(X[1500:] / 16, y[1500:]):.1f} % right after 900 digits")
+        stream.partial_fit(images[batch], y_train[batch], classes=range(10))
+        if start == 500:
+            print(f"after  600 samples {100 * stream.score(X_test, y_test):5.1f} % right")
+            Path(folder, "saved").write_bytes(pickle.dumps(stream))
+            stream = pickle.loads(Path(folder, "saved").read_bytes())
+    print(f"after 1500 samples {100 * stream.score(X_test, y_test):5.1f} % right")
 
-    Path(folder, "checkpoint").write_bytes(pickle.dumps(stream))
-    stream = pickle.loads(Path(folder, "checkpoint").read_bytes())
-    for start in range(900, 1500, 100):
-        batch = slice(start, start + 100)
-        stream.partial_fit(images[batch] / 16, labels[batch])
-    print(f"{100 * stream.score(X[1500:] / 16, y[1500:]):.1f} % right after 1500 digits")
+at_once = ELMClassifier(weight_range=0.2, random_state=0).fit(X_train, y_train)
+same = np.array_equal(stream.predict(X_test), at_once.predict(X_test))
+print(f"same predictions as after one fit: {same}")
 
-at_once = ELMClassifier(weight_range=0.2, random_state=0).fit(X[:1500] / 16, y[:1500])
-same = np.array_equal(stream.predict(X / 16), at_once.predict(X / 16))
-print("the same network as from all at once:", same)
+# Output:
+# after  600 samples  93.6 % right
+# after 1500 samples  95.3 % right
+# same predictions as after one fit: True
