@@ -200,21 +200,16 @@ def estimate_seconds(problem: Problem, n_networks: int, jobs: int, threads: int)
     return rounds * (SLOWEST * one / threads + NETWORK_SECONDS)
 
 
-def measure_speed(
-    dtype: type[np.floating],
-    n: int = 1024,
-    seconds: float = 0.1,
-    clock: Callable[[], float] = time.thread_time,
-) -> float:
+def measure_speed(dtype: type[np.floating], n: int = 1024, seconds: float = 0.1) -> float:
     """Measure BLAS's operations per second for n × n matrix products; the first is not timed.
 
-    The default clock is this thread's processor time, which other work on the machine does not change.
+    Seconds are this thread's processor time, which other work on the machine does not change.
     """
     a = np.full((n, n), 0.5, dtype)
     out = np.empty_like(a)
     multiply(a, a, out)
-    n_calls, start = 0, clock()
-    while (elapsed := clock() - start) < seconds or not n_calls:
+    n_calls, start = 0, time.thread_time()
+    while (elapsed := time.thread_time() - start) < seconds or not n_calls:
         multiply(a, a, out)
         n_calls += 1
     return 2.0 * n**3 * n_calls / elapsed
