@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from article_statistics import (
+    contrast_sets,
     image_errors,
     joint_agreement,
     judge_agreement,
     judge_hypothesis,
     judge_improvements,
+    judge_ratios,
     predict_reproduced,
     tabulate_agreements,
     tabulate_images,
@@ -202,3 +204,39 @@ def test_intervals_over_images_come_from_the_kept_answers(tmp_path):
         assert row["difference_images_interval"] == pytest.approx(half)
         error = row["difference_both_interval"] / sp.t.ppf(0.975, 4)
         assert row["p_both"] == pytest.approx(2 * sp.t.sf(abs(by_image.mean()) / error, 4))
+
+
+def test_printed_ratios_are_intervals_because_seconds_are_rounded():
+    ours = {"overhead_percent": 1.0, "overhead_low": 0.5, "overhead_high": 1.5}
+    times = pd.DataFrame({"fanout": [1, 2, 3], "paper_pi_seconds": [6.2, 100.0, 630.0]}).assign(**ours)
+    times["paper_lda_seconds"] = [6.2, 103.0, 702.0]
+    times["paper_overhead_percent"] = 100 * (times["paper_lda_seconds"] / times["paper_pi_seconds"] - 1)
+    found = judge_ratios(times)
+    assert found["printed_low"].tolist() == pytest.approx(
+        [100 * (x / y - 1) for x, y in ((6.15, 6.25), (102.5, 100.5), (701.5, 630.5))]
+    )
+    assert found["verdict"].tolist() == ["agrees", "above", "above"]
+    times["paper_lda_seconds"] = [5.5, 101.0, 620.0]
+    assert judge_ratios(times)["verdict"].tolist() == ["below", "agrees", "below"]
+
+
+def test_a_set_has_one_contrast_over_all_sizes(tmp_path):
+    rng, n_test = RNG(3), 150
+    wrong = rng.uniform(size=(6, 3, 2, n_test)) < 0.3
+    counts = {f: [tuple(wrong[k, :, f - 1].sum(axis=-1)) for k in range(6)] for f in (1, 2)}
+    runs = {}
+    for name in ("kept", "not kept"):
+        folder = make_run(tmp_path / name, sweep=sweep(counts, n_test=n_test))
+        runs[name] = read_records(folder)
+        if name == "kept":
+            keep(folder, *draw_posteriors(rng, 6, n_test), sizes=(784, 1568), wrong=wrong)
+    table = contrast_sets(runs).set_index(["reading", "dataset"])
+    gaps = 100 * (wrong[:, 0].astype(int) - wrong[:, 2]).mean(axis=1)  # networks × images
+    alone = sp.ttest_1samp(gaps.mean(axis=1), 0)
+    assert table.loc[(EQ5, "not kept"), "p"] == pytest.approx(alone.pvalue)
+    both = table.loc[(EQ5, "kept")]
+    assert both["difference"] == pytest.approx(gaps.mean())
+    half = 100 * image_errors(gaps / 100)[1] * sp.t.ppf(0.975, 5)
+    assert both["difference_interval"] == pytest.approx(half)
+    smallest = table.loc[EQ5, "p"].min()
+    assert table.loc[EQ5, "p_holm"].min() == pytest.approx(min(1, 2 * smallest))

@@ -6,6 +6,7 @@ from runpy import run_path
 import numpy as np
 import pandas as pd
 import pytest
+from article_statistics import judge_set_ups
 from rows import append_rows, list_missing
 
 from elmlda import paper
@@ -45,7 +46,7 @@ def test_a_map_finds_the_set_up_that_made_table_1():
                 rows.append(dict(zip(CHOICES["CHOICE"], choice, strict=True))
                             | {"repeat": repeat, "fanout": fanout, "n_test": 10_000}
                             | {name: round(100 * value + rng.normal(0, 12)) for name, value in errors.items()})  # fmt: skip
-    judged = CHOICES["judge_choices"](pd.DataFrame(rows)).set_index(["scaling", "reading"])
+    judged = judge_set_ups(pd.DataFrame(rows), CHOICES["CHOICE"]).set_index(["scaling", "reading"])
     assert judged.loc["divided by 255", "p"].min() > 0.01
     assert judged.loc["0 to 255", "p"].max() == 0
     assert judged.loc["0 to 255", "pi_1"].tolist() == pytest.approx([9.1, 9.1], abs=0.2)
