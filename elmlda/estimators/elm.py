@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, make_dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,14 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from elmlda.core import FloatArray
 from elmlda.core.head import FeatureSums, Head
 from elmlda.core.hidden import HiddenLayer
-from elmlda.core.leave_one_out import SLACK
 from elmlda.errors import ElmldaValueError
 from elmlda.estimators.base import HeadClassifier, HeadOptions, Samples, read_batches, seed_sequence
 from elmlda.networks.cost import in_enough_precision, predict_peak_bytes, require_memory
-from elmlda.networks.train import Recipe, choose_precision
+from elmlda.networks.train import Recipe
 from elmlda.options import LEAVE_ONE_OUT, NetworkOptions, number, one_of, whole
 
-DEFAULTS = {"bias": True, "weight_range": LEAVE_ONE_OUT, "priors": "frequencies"}
+DEFAULTS = {"bias": True, "weight_range": None, "priors": "frequencies"}
 """Defaults of the estimators that differ from the paper's."""
 NETWORK_DEFAULTS = {
     setting.name: DEFAULTS.get(setting.name, setting.default)
@@ -33,14 +32,14 @@ NETWORK_DEFAULTS = {
     if setting.name != "input_scale"
 }
 """Defaults of the parameters that are options of the network."""
+FEWEST_UNITS, MOST_UNITS, SAMPLES_PER_UNIT = 2000, 6000, 4
+"""Default number of hidden units. With the fewest, float64 takes little time and memory."""
+DEFAULT_RANGE = 2.4
+"""Default weight range, times 1 / √n_features."""
 RANGES = 0.15, 0.45, 1.4, 4.0
-"""Candidate weight ranges, times 1 / √n_features."""
-STREAM_RANGE = 1.4
-"""Weight range of a stream, times 1 / √n_features."""
+"""Candidate weight ranges for leave-one-out, times 1 / √n_features."""
 CHOOSING_SAMPLES, CHOOSING_UNITS = 2000, 1000
 """Random samples and hidden units that choose the weight range, at most."""
-FEWEST_UNITS, MOST_UNITS, UNITS_PER_FEATURE = 1000, 10_000, 10
-MANY_SAMPLES, UNITS_FOR_MANY = 2000, 3000
 LIMITS = {"tanh": (-1, 1), "softsign": (-1, 1), "logistic": (0, 1)}
 """Limits of activation functions."""
 SATURATED, NEARLY_CONSTANT, NEARLY_ALL = 0.99, 1e-3, 0.98
@@ -70,16 +69,16 @@ class ELMClassifier(
     A layer of random hidden units followed by `LDAClassifierCV` (LDA-ELM, de Chazal, Tapson and van
     Schaik, Eq. 16), or by the pseudo-inverse (PI-ELM, Eq. 5). `fit` takes time proportional to
     n_samples · n_hidden · (n_features + n_hidden) + n_hidden³; with fewer samples than hidden units to
-    n_samples · n_hidden · (n_features + n_samples) + n_samples³.
+    n_samples · n_hidden · (n_features + n_samples) + n_samples³. With the default number of hidden
+    units, the cubes are those of 2,000 up to 8,000 samples, and of 6,000 at most.
 
     Parameters
     ----------
     n_hidden : int, default=None
-        Number of hidden units. None: `fanout` for each feature.
+        Number of hidden units. None: `fanout` for each feature. If this is None too: 2,000, or a
+        quarter of the number of samples where that is more, up to 6,000. `partial_fit` takes 2,000.
     fanout : float, default=None
-        Hidden units for each feature, where `n_hidden` is None. None: ten for each feature, at least
-        1,000 (3,000 for more than 2,000 samples), at most 10,000 and at most the number of samples
-        where this is above 1,000. In `partial_fit`: ten for each feature, from 1,000 to 10,000.
+        Hidden units for each feature, where `n_hidden` is None.
     output : {"lda", "pi"}, default="lda"
         Method for the output weights. "pi" has scores and no `predict_proba`: a least-squares fit of 0
         and 1 may be negative or above one, and need not sum to one. Its hidden outputs are not centred.
@@ -90,11 +89,11 @@ class ELMClassifier(
         `weight_range=0.5`, `ridge=0`, `temperature=1`, `priors="uniform"` and `random_state=s` this is
         network 0 of `elmlda sweep --seed s`. Without a bias, tanh units are odd functions of the
         features and cannot separate two circles around the origin.
-    weight_range : float or "loo", default="loo"
-        Input weights are uniform in ± weight_range, the bias in ± weight_range · √n_features. "loo"
-        chooses among 0.15, 0.45, 1.4 and 4, each divided by √n_features, by the leave-one-out loss of
-        at most 2,000 random samples and the first 1,000 hidden units. `partial_fit` takes 1.4 /
-        √n_features instead. The candidates suit standardised features.
+    weight_range : float, "loo" or None, default=None
+        Input weights are uniform in ± weight_range, the bias in ± weight_range · √n_features. None is
+        2.4 / √n_features, which suits standardised features. "loo" chooses among 0.15, 0.45, 1.4 and
+        4, each divided by √n_features, by the leave-one-out loss of at most 2,000 random samples and
+        the first 1,000 hidden units; in `partial_fit` it is the default.
     ridge, ridges, temperature, class_weight, store_loo : default="loo", None, "loo", None, False
         As in `LDAClassifierCV`, with hidden outputs as the features. PI-ELM's loss is the squared
         error.
@@ -102,7 +101,7 @@ class ELMClassifier(
         Prior probabilities of the classes, for LDA. The paper's are uniform.
     precision : {"mixed", "double"}, default="mixed"
         "mixed": float32 up to the Gram matrix, float64 from there; float64 throughout where float32 is
-        not precise enough, or with at most 1,024 hidden units. "double": float64 throughout.
+        not precise enough, or with at most 2,000 hidden units. "double": float64 throughout.
     batch_size : int, default=4000
         Samples whose hidden outputs are held at a time. It does not change the result.
     input_weights : {"uniform", "constrained", "receptive-field", "receptive-field-constrained"}, \
@@ -179,10 +178,10 @@ class ELMClassifier(
         return np.concatenate([self._layer.outputs(inputs[i : i + chunk]) for i in starts])
 
     def _fit_head(self, samples: Samples, options: HeadOptions) -> tuple[Head, FloatArray]:
-        n_samples, n_inputs = samples.inputs.shape
-        recipe = self._recipe(n_samples, self._choose_range(samples, options))
-        precision = choose_precision(recipe.settings.precision, recipe.n_hidden)
-        problem = self._problem(samples, options.settings, n_inputs, recipe.n_hidden, precision)
+        n_inputs = samples.inputs.shape[1]
+        recipe = self._choose_range(samples, options)
+        sizes = n_inputs, recipe.n_hidden, recipe.settings.precision
+        problem = self._problem(samples, options.settings, *sizes)
 
         def train(settings: NetworkOptions) -> tuple[Recipe, HiddenLayer, tuple[Head, FloatArray]]:
             used = replace(recipe, settings=settings)
@@ -203,17 +202,12 @@ class ELMClassifier(
         rng, dtype = np.random.default_rng(recipe.sample_seed), layer.input_weights.dtype.type
         return layer, self._fit_features(samples, options, layer, recipe.n_hidden, dtype, rng)
 
-    def _choose_range(self, samples: Samples, options: HeadOptions) -> float:
-        """Choose the weight range with the least leave-one-out loss of a small network."""
-        parameters: Any = self
-        if parameters.weight_range != LEAVE_ONE_OUT:
-            return float(number(above=True).check("weight_range", parameters.weight_range))
-        n_samples, n_inputs = samples.inputs.shape
-        ranges = [factor / math.sqrt(n_inputs) for factor in RANGES]
-        default = STREAM_RANGE / math.sqrt(n_inputs)
-        recipe = self._recipe(n_samples, default)
-        if recipe.settings.input_weights != "uniform":
-            return default
+    def _choose_range(self, samples: Samples, options: HeadOptions) -> Recipe:
+        """Choose the weight range with the least leave-one-out loss of a small network, for "loo"."""
+        n_samples, parameters = samples.inputs.shape[0], cast(Any, self)
+        recipe = self._recipe(n_samples)
+        if parameters.weight_range != LEAVE_ONE_OUT or parameters.input_weights != "uniform":
+            return recipe
         if n_samples > CHOOSING_SAMPLES:
             rng = np.random.default_rng(recipe.sample_seed)
             rows = np.sort(rng.choice(n_samples, CHOOSING_SAMPLES, replace=False))
@@ -223,26 +217,21 @@ class ELMClassifier(
             )
         by_rule = {"ridge": LEAVE_ONE_OUT, "temperature": LEAVE_ONE_OUT}
         options = options._replace(settings=replace(options.settings, **by_rule))
-        losses = dict.fromkeys(ranges, math.inf)
-        for weight_range in ranges:
+        best, least = recipe.settings, math.inf
+        for weight_range in np.divide(RANGES, math.sqrt(recipe.n_inputs)).tolist():
             settings = replace(recipe.settings, weight_range=weight_range)
             n_hidden = min(recipe.n_hidden, CHOOSING_UNITS)
             small = replace(recipe, n_hidden=n_hidden, settings=settings)
             with suppress(ElmldaValueError):  # without a best ridge, for example
-                losses[weight_range] = self._train(small, samples, options)[1][0].loo_loss
-        least = min(losses.values())
-        if not math.isfinite(least):
-            return default
-        return next(candidate for candidate in ranges if losses[candidate] <= SLACK * least)
+                loss = self._train(small, samples, options)[1][0].loo_loss
+                if loss < least:
+                    best, least = settings, loss
+        return replace(recipe, settings=best)
 
     def _start_stream(
         self, inputs: Any, n_classes: int, class_weights: FloatArray | None
     ) -> FeatureSums:
-        options: Any = self
-        weight_range = options.weight_range
-        if weight_range == LEAVE_ONE_OUT:
-            weight_range = STREAM_RANGE / math.sqrt(inputs.shape[1])
-        self._used_recipe = recipe = self._recipe(None, weight_range)
+        self._used_recipe = recipe = self._recipe()
         self._layer = layer = recipe.draw_layer()
         _warn_about_scale(layer, inputs)
         return FeatureSums(
@@ -257,29 +246,28 @@ class ELMClassifier(
     def _batches(self, inputs: Any) -> Iterator[Any]:
         return read_batches(inputs, self._chunk, self._layer)
 
-    def _recipe(self, n_samples: int | None, weight_range: Any) -> Recipe:
+    def _recipe(self, n_samples: int = 0) -> Recipe:
+        """Return the recipe of the parameters; the weight range "loo" is the default until chosen."""
         n_inputs = self.n_features_in_
         options = {name: getattr(self, name) for name in NETWORK_DEFAULTS}
-        settings = NetworkOptions(**options | {"weight_range": weight_range})
+        if options["weight_range"] in (None, LEAVE_ONE_OUT):
+            options["weight_range"] = DEFAULT_RANGE / math.sqrt(n_inputs)
+        settings = NetworkOptions(**options)
         shape = None
         if settings.has_fields:
             if self.image_shape is None:
                 raise ValueError("receptive fields need image_shape: rows and columns of a sample.")
             rows, columns = (whole().check("image_shape", size) for size in self.image_shape)
             shape = rows, columns
-        seed, n_hidden = seed_sequence(self.random_state), self._count_hidden(n_samples)
-        return Recipe(seed, n_inputs, n_hidden, settings, shape)
-
-    def _count_hidden(self, n_samples: int | None) -> int:
-        n_hidden, n_inputs = self.n_hidden, self.n_features_in_
+        n_hidden = self.n_hidden
         if n_hidden is None and self.fanout is None:
-            fewest = UNITS_FOR_MANY if n_samples and n_samples > MANY_SAMPLES else FEWEST_UNITS
-            most = MOST_UNITS if n_samples is None else min(MOST_UNITS, max(FEWEST_UNITS, n_samples))
-            n_hidden = min(most, max(fewest, UNITS_PER_FEATURE * n_inputs))
+            n_hidden = min(max(FEWEST_UNITS, n_samples // SAMPLES_PER_UNIT), MOST_UNITS)
         elif n_hidden is None:
             n_hidden = max(1, round(number(above=True).check("fanout", self.fanout) * n_inputs))
-        checked: int = whole().check("n_hidden", n_hidden)
-        return checked
+        whole().check("n_hidden", n_hidden)
+        if n_hidden <= FEWEST_UNITS and settings.precision == "mixed":
+            settings = replace(settings, precision="double")
+        return Recipe(seed_sequence(self.random_state), n_inputs, n_hidden, settings, shape)
 
     @property
     def _n_features_out(self) -> int:

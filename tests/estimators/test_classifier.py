@@ -19,7 +19,7 @@ from elmlda import ELMClassifier, LDAClassifierCV
 from elmlda.core import head
 from elmlda.core.evaluate import count_errors, posteriors
 from elmlda.datasets.split import Split
-from elmlda.estimators import FeatureScaleWarning
+from elmlda.estimators import FeatureScaleWarning, elm
 from elmlda.networks import cost
 from elmlda.networks.train import FEW_HIDDEN, Recipe, train_and_test
 from elmlda.options import NetworkOptions
@@ -29,17 +29,20 @@ DIGITS, NUMBERS = load_digits(return_X_y=True)
 DIGITS = DIGITS / 16
 PAPERS = {"bias": False, "weight_range": 0.5, "ridge": 0.0, "temperature": 1.0, "priors": "uniform"}
 MIXED = FEW_HIDDEN + 1
-"""Hidden units of the smallest network in mixed precision."""
+"""Hidden units of the smallest network in mixed precision, see `mixed`."""
+
+
+@pytest.fixture
+def mixed(monkeypatch):
+    """Let networks of more than `FEW_HIDDEN` units have mixed precision."""
+    monkeypatch.setattr(elm, "FEWEST_UNITS", FEW_HIDDEN)
 
 
 def fit(X=IRIS, y=SPECIES, **params):
-    """A network with the weight range of a stream."""
-    params = {"weight_range": 1.4 / max(1, np.shape(X)[1]) ** 0.5, **params}
     return ELMClassifier(**{"random_state": 0, **params}).fit(X, y)
 
 
 def stream(splits, X=IRIS, y=SPECIES, **params):
-    params = {"weight_range": 1.4 / X.shape[1] ** 0.5, **params}
     network = ELMClassifier(**{"random_state": 0, **params})
     for part in splits:
         network.partial_fit(X[part], y[part], classes=np.unique(y))
@@ -210,6 +213,7 @@ def test_constant_features(value, output, ridge):
     assert with_one.score(np.hstack([IRIS, np.full((150, 1), value)]), SPECIES) > 0.9
 
 
+@pytest.mark.usefixtures("mixed")
 def test_features_too_large_for_float32():
     X = IRIS * 1e37
     with pytest.warns(FeatureScaleWarning):
@@ -240,30 +244,32 @@ def test_too_little_memory(monkeypatch):
         LDAClassifierCV(store_loo=True).fit(np.tile(DIGITS, (9, 1)), np.tile(NUMBERS, 9))
 
 
-def test_the_number_of_units_follows_samples_and_features():
-    def count(n_samples, n_features):
-        network = ELMClassifier()
-        network.n_features_in_ = n_features
-        return network._count_hidden(n_samples)
+def test_the_number_of_units_follows_samples():
+    def count(n_samples, **params):
+        network = ELMClassifier(**params)
+        network.n_features_in_ = 10
+        return network._recipe(n_samples).n_hidden
 
-    assert [count(150, 4), count(1797, 64), count(1800, 170)] == [1000, 1000, 1700]
-    assert [count(100, 8000), count(5000, 20), count(60_000, 784)] == [1000, 3000, 7840]
-    assert [count(200_000, 5000), count(None, 784), count(None, 4)] == [10_000, 7840, 1000]
+    assert [count(150), count(8000), count(8400), count(60_000)] == [2000, 2000, 2100, 6000]
+    assert [count(150, fanout=2.5), count(150, n_hidden=7)] == [25, 7]
+    assert stream([slice(0, 150)]).n_hidden_ == 2000
 
 
-def test_the_weight_range_has_the_least_leave_one_out_loss():
-    X = StandardScaler().fit_transform(IRIS)
-    chosen = ELMClassifier(random_state=0).fit(X, SPECIES)
-    losses = {r: fit(X, weight_range=r / 2).loo_log_loss_ for r in (0.15, 0.45, 1.4, 4.0)}
-    assert chosen.weight_range_ * 2 in losses
-    assert losses[chosen.weight_range_ * 2] <= 1.001 * min(losses.values())
-    assert ELMClassifier().partial_fit(X, SPECIES, classes=[0, 1, 2]).weight_range_ == pytest.approx(
-        0.7
-    )
-    pi = ELMClassifier(output="pi", random_state=0).fit(X, SPECIES)
-    assert pi.weight_range_ * 2 in losses
-    assert not hasattr(pi, "loo_log_loss_")
-    assert pi.loo_accuracy_ > 0.9
+def test_the_default_weight_range_is_fixed():
+    assert ELMClassifier(10).fit(IRIS, SPECIES).weight_range_ == pytest.approx(1.2)
+    for rule in (None, "loo"):  # a stream cannot choose
+        network = ELMClassifier(10, weight_range=rule)
+        network.partial_fit(IRIS, SPECIES, classes=[0, 1, 2])
+        assert network.weight_range_ == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize("output", ["lda", "pi"])
+def test_the_weight_range_with_the_least_leave_one_out_loss(output):
+    X, params = StandardScaler().fit_transform(IRIS), {"n_hidden": 500, "output": output}
+    chosen = fit(X, weight_range="loo", **params)
+    candidates = [fit(X, weight_range=factor / 2, **params) for factor in (0.15, 0.45, 1.4, 4.0)]
+    best = min(candidates, key=lambda network: network._head.loo_loss)
+    assert chosen.weight_range_ == best.weight_range_
 
 
 def test_one_class_is_refused():
@@ -324,7 +330,7 @@ def test_parameters_that_make_no_sense(params, expected):
 
 def test_sizes():
     assert fit(fanout=2.5).n_hidden_ == 10
-    assert fit(fanout=0.01).n_hidden_ == 1
+    assert fit(fanout=0.01, weight_range=0.7).n_hidden_ == 1
     assert fit(n_hidden=7, fanout=100).n_hidden_ == 7
 
 
@@ -351,7 +357,7 @@ def test_random_state():
     assert (first != other).all()
     np.testing.assert_array_equal(fit(random_state=np.int64(3)).coefs_[0], first)
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
-    np.testing.assert_array_equal(first, by_hand.uniform(-0.7, 0.7, (1000, 5)).T[:4])
+    np.testing.assert_array_equal(first, by_hand.uniform(-1.2, 1.2, (2000, 5)).T[:4])
     papers = fit(bias=False, weight_range=0.5, fanout=10, random_state=3)
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
     np.testing.assert_array_equal(papers.coefs_[0], by_hand.uniform(-0.5, 0.5, (40, 4)).T)
@@ -400,6 +406,7 @@ def test_any_split_gives_the_network_of_fit(splits, params):
     np.testing.assert_array_equal(found.coefs_[0], expected.coefs_[0])
 
 
+@pytest.mark.usefixtures("mixed")
 def test_a_split_of_a_network_in_mixed_precision():
     params = {"n_hidden": MIXED, "ridge": 1.0}
     found = stream(np.array_split(np.arange(1797), 5), DIGITS, NUMBERS, **params)
@@ -409,6 +416,7 @@ def test_a_split_of_a_network_in_mixed_precision():
     np.testing.assert_allclose(found.predict_proba(DIGITS), expected.predict_proba(DIGITS), atol=5e-3)
 
 
+@pytest.mark.usefixtures("mixed")
 def test_a_stream_in_mixed_precision_takes_the_least_ridge_that_float32_can_tell():
     params = {"n_hidden": MIXED, "weight_range": 0.02}
     found = stream(np.array_split(np.arange(1300), 5), DIGITS, NUMBERS, **params)
@@ -429,7 +437,7 @@ def test_streaming_solves_only_when_asked(monkeypatch):
     assert not solved
     network.predict(IRIS)
     network.predict_proba(IRIS)
-    assert network.coefs_[1].shape == (1000, 3)
+    assert network.coefs_[1].shape == (2000, 3)
     assert len(solved) == 1
     network.partial_fit(IRIS, SPECIES)
     network.predict(IRIS)
@@ -477,6 +485,7 @@ def test_streams_that_make_no_sense():
     np.testing.assert_array_equal(network.predict(IRIS), fit().predict(IRIS))
 
 
+@pytest.mark.usefixtures("mixed")
 def test_a_stream_in_mixed_precision_that_is_not_enough_says_so():
     params = {"n_hidden": MIXED, "ridge": 1e-4, "random_state": 0}
     network = ELMClassifier(**params).partial_fit(IRIS, SPECIES, classes=[0, 1, 2])

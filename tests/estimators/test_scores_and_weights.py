@@ -44,9 +44,8 @@ def test_whole_weights_are_repeats_and_zeros_leave_out(params):
 
 @pytest.mark.parametrize("params", PARAMS, ids=str)
 def test_weights_in_a_stream(params):
-    params = {"weight_range": 0.7, "random_state": 0, **params}
-    whole = ELMClassifier(**params).fit(IRIS, SPECIES, sample_weight=WEIGHTS / 3)
-    stream = ELMClassifier(**params)
+    whole = ELMClassifier(random_state=0, **params).fit(IRIS, SPECIES, sample_weight=WEIGHTS / 3)
+    stream = ELMClassifier(random_state=0, **params)
     for part in np.array_split(np.random.default_rng(1).permutation(len(IRIS)), 4):
         stream.partial_fit(IRIS[part], SPECIES[part], [0, 1, 2], sample_weight=WEIGHTS[part] / 3)
     assert_same(whole, stream)
@@ -61,7 +60,9 @@ def test_ones_are_no_weights_and_a_class_without_weight_is_none():
 
 def test_weights_that_sum_to_less_than_the_units():
     """The rank of the hidden outputs is bounded by the number of samples, not by their weights."""
-    network = ELMClassifier(20, bias=False, ridge=0.0, temperature=1.0, random_state=0)
+    network = ELMClassifier(
+        20, weight_range=0.5, bias=False, ridge=0.0, random_state=0, temperature=1.0
+    )
     small = clone(network).fit(IRIS, SPECIES, np.full(150, 1 / 150))
     plain = network.fit(IRIS, SPECIES)
     np.testing.assert_allclose(small.predict_proba(IRIS), plain.predict_proba(IRIS), atol=1e-6)
