@@ -45,6 +45,8 @@ FEW = 0.1
 MANY = 20
 """A column with more different numbers is a quantity, whatever the other cells are."""
 MOST_CATEGORIES = 100
+RARE = 0.05
+"""If words as in the first line are less likely in a sample, they are the columns' names."""
 QUOTE, ODD = '"', re.compile(r'[",\r\n]|^\s|^$')
 """A column's name with such characters is quoted in a list of names."""
 
@@ -280,7 +282,7 @@ def read_table(source: TableSource, header: bool | None = None) -> Table:
             raise ElmldaError(f"{path}, line {line}: {fact}.")
         cells += [""] * (len(first) - len(cells))
     table = pd.DataFrame([first, *samples], dtype=object)
-    has_names = _has_names(table) if header is None else header
+    has_names = (not samples or _has_names(table)) if header is None else header
     if has_names is None:
         fact = f"{path}, line {next(iter(rows))}: may hold the columns' names or a sample."
         raise ElmldaError(fact, "Use {header} or {header_}.", header=True, header_=False)
@@ -301,25 +303,26 @@ def read_table(source: TableSource, header: bool | None = None) -> Table:
 def _has_names(table: pd.DataFrame) -> bool | None:
     """Return whether the first line holds the columns' names; None if the file does not tell.
 
-    A word above numbers is a name. A word that occurs below is a category. Repeated numbers, and
-    fractions in no order, are no names.
+    A word above numbers is a name, and so is a number above words. A word that occurs below is a
+    category. Repeated numbers, and fractions in no order, are no names.
     """
     texts, styles = _parse_styles(table.iloc[0])
-    words = texts[styles.isna().all(axis=1)]
     numbers = styles.max(axis=1).dropna()
     is_ordered = numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing
     may_be_names = numbers.is_unique and (is_ordered or bool((numbers % 1 == 0).all()))
-    below = table[1:]
-    for i in words.index:
-        is_number = _parse_styles(below[i].head(100))[1].notna().any(axis=1)
-        if is_number.mean() > 0.5:
+    below, chance, recurs = table[1:], 1.0, list[bool]()
+    for i, text in texts.items():
+        share = _parse_styles(below[i].head(100))[1].notna().any(axis=1).mean()
+        if share == 0 if i in numbers else share > 0.5:
             return True if may_be_names else None
-    if words.empty:
-        return None if may_be_names else False
-    n_recurring = sum((below[i] == word).any() for i, word in words.items())
-    if n_recurring == len(words):
-        return False
-    return True if may_be_names and not n_recurring else None
+        if i not in numbers:
+            counts = below[i].value_counts()
+            recurs.append(text in counts)
+            # Good and Turing's estimate of the chance that a sample has a word that no other has.
+            chance *= (1 + (counts == 1).sum()) / (1 + len(below))
+    if all(recurs):
+        return False if recurs or not may_be_names else None
+    return True if may_be_names and not any(recurs) and chance < RARE else None
 
 
 def _read_frame(frame: pd.DataFrame) -> Table:

@@ -298,6 +298,7 @@ NAMED = [  # first line and lines below
     ("male,size,kind", ["male,1,p", "female,2,q"]),  # a word of its own column, but one above numbers
     ("fur,legs", ["red,two", "grey,four"]),
     ("size,NA,kind", ["1,2,p", "3,4,q"]),
+    ("0,1,2", ["1.5,red,p", "4,grey,q"]),  # numbers above words
 ]
 UNNAMED = [
     ["5.1,3.5,1.4,0.2,setosa", "7.0,3.2,4.7,1.4,versicolor", "4.9,3.0,1.4,0.2,setosa",
@@ -314,14 +315,16 @@ UNCLEAR = [
     ["male,smoker,kind", "male,no,p", "female,no,q"],
     ["5.1,9.5,1.4,setosa", "4.9,3.0,1.4,versicolor"],  # a class that has no other sample
     ["5kg,3.5,4.5,3.5,p", "4,3,3,4,q", "3,4,4,3,p"],
+    ["0,3.5,4.5,mauve", "1,2,3,red", "0,1,5,blue", "1,2,4,red"],  # a word as rare as others
+    ["350.5,1991,352.5", "1.5,red,p", "4,grey,q"],  # numbers above words, but in no order
 ]
 
 
 @pytest.mark.parametrize(("first", "below"), NAMED)
 @pytest.mark.parametrize("header", [None, True])
 def test_a_first_line_of_names(write, first, below, header):
-    data = load(write("\n".join([first, *below])), first.count(",") + 1, header=header)
-    assert len(data.train.labels) == len(below)
+    data = load(write("\n".join([first, *below * 10])), first.count(",") + 1, header=header)
+    assert len(data.train.labels) == 10 * len(below)
     assert data.preparation["label"] == first.split(",")[-1]
     assert "header" not in data.preparation
 
