@@ -135,7 +135,7 @@ def sample_draws(draws: pd.DataFrame) -> Sample:
     batches = means[means.index < ALL_DRAWS]
     n, m = int((counts.index > ALL_DRAWS).sum()), len(values)
     units = n * values - (n - 1) * without
-    if len(batches) < 2:
+    if len(batches) < 2 or n < 2:
         return Sample(values, units, np.full(m, NAN))
     batch_draws = float(counts.loc[batches.index].to_numpy().mean())
     covariance = batch_draws * np.atleast_2d(np.cov(batches.to_numpy(), rowvar=False))

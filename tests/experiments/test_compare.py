@@ -1,6 +1,7 @@
 """Comparisons: a sweep for each data set, in folds where it has no test part of its own."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ from run_folders import assert_as_before, assert_same_counts, files_in
 
 from elmlda import Compare, Sweep
 from elmlda.errors import ElmldaError
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_counts_are_those_of_the_version_before(tmp_path):
@@ -52,6 +55,12 @@ def test_a_tables_columns_are_not_asked_of_other_sets(tmp_path):
     assert rows.groupby("dataset")["n_hidden"].first().to_dict() == {"iris": 4, "own": 2}
     with pytest.raises(ElmldaError, match="label"):  # no table has it
         Compare(dataset=["iris", "wine"], **options).run(tmp_path / "none")
+
+
+def test_the_default_folder_is_not_that_of_the_shipped_comparison():
+    ((folder, _),) = Compare(dataset="iris").plans()
+    assert folder == Path("results/compared/iris")
+    assert "results/compared/" in (ROOT / ".gitignore").read_text().split()
 
 
 def test_two_files_of_one_name_are_refused_before_anything_is_written(tmp_path):

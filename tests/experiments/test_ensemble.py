@@ -9,7 +9,7 @@ import pytest
 from run_folders import assert_as_before, assert_same_counts, files_in
 from scipy.special import softmax
 
-from elmlda import Ensemble, Sweep, load_dataset
+from elmlda import Ensemble, Sweep, load_dataset, report
 from elmlda.errors import ElmldaError
 from elmlda.runs.folder import read_rows
 from elmlda.runs.kept import list_kept, read_at_size, read_kept
@@ -129,6 +129,22 @@ def test_only_what_is_missing_is_trained(swept, tmp_path):
         np.testing.assert_allclose(np.exp(values), np.exp(kept[network]), atol=1e-5)
 
 
+def test_on_mnist_kept_networks_and_new_ones_give_the_same_counts(tmp_path):
+    """Float32 keeps the order of classes: the counts are those of the sweep's own scores, too."""
+    swept = Sweep(fanout=1, repeats=2).run(tmp_path / "run")
+    ensemble = Ensemble(fanout=1, n=2, repeats=1)
+    assert ensemble.dry_run(tmp_path / "run").n_networks == 0
+    rows = ensemble.run(tmp_path / "run")
+    assert_same_counts(rows, ensemble.run(tmp_path / "new"))
+    assert rows["errors"][0] == swept["lda_errors"][0]
+    assert 0.3e6 < (tmp_path / "run/kept/0.npz").stat().st_size < 0.4e6  # as runs/README.md says
+
+
+def test_a_report_of_one_network_that_is_drawn_again_and_again(tmp_path):
+    Ensemble(**DIGITS, hidden=20, n=1, repeats=1, draws=50).run(tmp_path)
+    assert report(tmp_path, "csv").files
+
+
 def test_random_subsets_of_all_networks_are_drawn_anew_each_time(tmp_path):
     Sweep(**DIGITS, hidden=30, repeats=6).run(tmp_path)
     for n_draws in (10, 500):
@@ -172,8 +188,11 @@ def test_networks_of_another_size_are_trained_beside_those_that_are_kept(tmp_pat
     assert {name for name in before if after[name] != before[name]} == {"manifest.json"}
     with pytest.raises(ElmldaError, match="n_hidden 15"):
         Ensemble(**DIGITS, hidden=30, n=2, repeats=1).run(tmp_path)
-    grown = Sweep(**DIGITS, hidden=[15, 30], repeats=5).run(tmp_path)
-    assert len(grown) == 10
+    grown = Sweep(**DIGITS, hidden=[15, 30], repeats=5)
+    rows = grown.run(tmp_path)
+    first = tmp_path / "ensemble first"
+    small.run(first)
+    assert_same_counts(rows, grown.run(first))
 
 
 def test_an_ensemble_stands_beside_an_independent_sweep(tmp_path):

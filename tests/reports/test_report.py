@@ -32,10 +32,9 @@ ROOT = Path(__file__).parents[2]
 COUNTS = {1: [(72, 70, 65), (75, 74, 66), (71, 70, 64)], 2: [(50, 50, 41), (52, 50, 42), (51, 49, 40)]}
 
 
-def pets(folder, counts=COUNTS, **parts):
-    return make_run(
-        folder, run=PETS, sweep=sweep(counts, n_test=1000, n_inputs=10, log_loss=0.5), **parts
-    )
+def pets(folder, counts=COUNTS, run=PETS, **parts):
+    rows = sweep(counts, n_test=1000, n_inputs=10, log_loss=0.5)
+    return make_run(folder, run=run, sweep=rows, **parts)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +106,14 @@ def test_other_data_have_their_result_as_headline_and_no_number_of_the_papers(tm
     page = (folder / "report.md").read_text("utf-8")
     for word in ("paper", "Paper", "Table 1", "7.20", "MNIST"):
         assert word not in page
+
+
+def test_a_page_states_every_option_of_the_networks_defaults_too(tmp_path):
+    folder = pets(tmp_path / "run", run=PETS | {"input_weights": "constrained"})
+    report(folder, "md")
+    page = (folder / "report.md").read_text("utf-8")
+    for option in ("input weights: constrained", "weight norm: 2.0", "min field: 10"):
+        assert option in page
 
 
 def test_tables_of_two_runs_have_the_same_columns(whole, tmp_path):
