@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CI = [ROOT / ".ci/run", *ROOT.glob(".github/workflows/*.yml")]
-COMPARISON = re.search(r"<<'PYTHON'\n(.*)\nPYTHON", (ROOT / "scripts/reproduce").read_text(), re.DOTALL)[1]
+COMPARISON = re.search(
+    r"<<'PYTHON'\n(.*)\nPYTHON", (ROOT / "scripts/reproduce").read_text(), re.DOTALL
+)[1]
 
 
 @pytest.mark.parametrize("path", CI, ids=lambda path: path.name)

@@ -84,7 +84,7 @@ def table1(run: Records, rates: pd.DataFrame) -> pd.DataFrame:
     for method, rows in run.baselines.groupby("method", sort=False):
         rate = 100 * rows["errors"].sum() / rows["n_test"].sum()
         names = {"method": BASELINE_NAMES.get(str(method), method), "source": "ours"}
-        table.loc[len(table)] = {**dict.fromkeys(table, rate), **names}
+        table.loc[len(table)] = {**dict.fromkeys(table.columns, rate), **names}
     return table
 
 
