@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from scipy.special import log_softmax
 
+from elmlda.errors import ElmldaError
+
 PAIRS = run_path(str(Path(__file__).parents[1] / "scripts/pairs"))
 RNG = np.random.default_rng
 
@@ -71,3 +73,19 @@ def test_the_jackknife_leaves_out_networks():
     assert found.value == pytest.approx(pairs["errors"].mean() / 100)
     assert found.se == pytest.approx(np.sqrt(5 / 6 * np.sum((without - np.mean(without)) ** 2)))
     assert found.n == 6
+
+
+def test_a_network_is_kept_beside_the_others(tmp_path, monkeypatch):
+    labels, images = np.arange(6) % 3, np.array([1, 4])
+    right = np.log(np.eye(3)[labels] + 0.1).astype(np.float32)
+    monkeypatch.setitem(PAIRS["keep_images"].__globals__, "FOLDER", tmp_path)
+    for network in (3, 39, 40):
+        PAIRS["keep_images"](network, right + np.float32(network), labels, images)
+    paths = sorted((tmp_path / "kept").iterdir())
+    assert [path.name for path in paths] == ["0-39.npz", "40-79.npz"]
+    kept = PAIRS["read_networks"](paths)
+    assert set(kept) == {"3", "39", "40"}
+    assert np.array_equal(kept["39"], (right + np.float32(39))[images])
+    right[0] = right[0, ::-1]
+    with pytest.raises(ElmldaError, match="network 5"):
+        PAIRS["keep_images"](5, right, labels, images)
