@@ -1,28 +1,43 @@
 """README and the pages it links: links work, numbers equal the results', and examples run."""
 
+import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from runpy import run_path
 
 import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROSE = re.sub(r"^```.*?^```", "", README, flags=re.MULTILINE | re.DOTALL)
 PAGES = [
     "README.md",
     "CHANGELOG.md",
     ".github/CONTRIBUTING.md",
+    "results/README.md",
     "tests/README.md",
     *(f"elmlda/{name}/README.md" for name in ("datasets", "estimators", "experiments", "runs")),
 ]
+PAPER = ROOT / "results/paper"
 
 
-def find_blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def find_blocks(language, text=README):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def find_section(heading):
+    return README.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def split_numbers(text):
+    """Split a text into its words and its numbers."""
+    number = r"(?<![\w/])-?\d[\d,]*(?:\.\d+)?"
+    return re.sub(number, "", text).split(), [
+        float(n.replace(",", "")) for n in re.findall(number, text)
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -33,56 +48,57 @@ def test_links_lead_somewhere(page):
 
 
 def test_readme_is_short():
-    assert len(README.split()) <= 1300
+    assert len(PROSE.split()) <= 1000
 
 
-def test_readme_has_the_numbers_of_table1():
-    table = pd.read_csv(ROOT / "results/paper/table1_details.csv").set_index("fanout")
+def test_quick_start_prints_the_first_networks_of_seed_0():
+    (shown,) = find_blocks("text", find_section("Try it"))
     rows = re.findall(
-        r"^\| (\d+) \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) \| ([\d.]+) ± ([\d.]+) \| ([\d.]+) \| "
-        r"([\d.]+) % \| ([\d.]+) % \|$",
-        README,
-        re.MULTILINE,
+        r"^ +(\d) +[\d,]+ +3 ([\d.]+) ± [\d.]+ +([\d.]+) ([\d.]+) ± [\d.]+ +([\d.]+)", shown, re.M
     )
-    assert [int(row[0]) for row in rows] == [1, 5, 10, 15, 20]
-    columns = [
-        "pi_error_percent", "pi_interval", "paper_pi_error_percent", "lda_error_percent",
-        "lda_interval", "paper_lda_error_percent", "improvement_percent", "paper_improvement_percent",
-    ]  # fmt: skip
-    for fanout, *cells in rows:
-        expected = [
-            f"{value:.1f}" if "improvement" in column else f"{value:.2f}"
-            for column, value in table.loc[int(fanout), columns].items()
-        ]
-        assert cells == expected
+    recorded = (
+        pd.read_csv(ROOT / "results/first-run/sweep.csv")
+        .query("repeat < 3")
+        .groupby("fanout")[["pi_errors", "lda_errors"]]
+        .mean()
+    )
+    paper = pd.read_csv(PAPER / "claims.csv").set_index("key")["paper"]
+    assert len(rows) == 3
+    for fanout, pi, paper_pi, lda, paper_lda in rows:
+        means = recorded.loc[float(fanout)] / 100
+        assert [float(pi), float(lda)] == pytest.approx(list(means), abs=0.011)
+        printed = [paper[f"table1-{method}-{fanout}"] for method in ("pi", "lda")]
+        assert [float(paper_pi), float(paper_lda)] == printed
 
 
-def test_readme_has_the_numbers_of_the_registered_run():
-    folder = ROOT / "results/paper"
-    claims = pd.read_csv(folder / "claims.csv").set_index("key").query("counted")
-    agreement = pd.read_csv(folder / "agreement.csv")
-    verdicts = claims.groupby("kind")["verdict"].value_counts()
-    two = claims.loc["ensemble-2"]
-    largest = pd.read_csv(folder / "images.csv")[["p_both", "constant_p_both"]].max()
-    early = pd.read_csv(ROOT / "results/first-run/agreement.csv")["p"][0]
-    times = pd.read_csv(folder / "table2_details.csv")
-    extra = [f"{times['overhead_percent'].agg(end):+.1f}".replace("-", "−") for end in ("min", "max")]
-    eq5, constant = agreement["gap_z"]
-    both = run_path(str(ROOT / "scripts/article"))["pool_runs"]()
-    text = " ".join(README.split())
+def test_findings_are_those_of_the_registered_run():
+    claims = pd.read_csv(PAPER / "claims.csv").set_index("key")
+    rates = claims.query("counted and kind == 'rate'")
+    times = pd.read_csv(PAPER / "table2_details.csv")
+    found = " ".join(find_section("What we found").split())
+    assert (rates["ours"] / rates["paper"] - 1).abs().max() < 0.02
     for fact in (
-        f"all {verdicts['rate', 'reproduced']} printed rates and {verdicts['statement', 'reproduced']} of "
-        f"{verdicts['statement'].sum()} statements are reproduced",
-        f"({two['ours']:.3f} ± {(two['high'] - two['low']) / 2:.3f} % errors, the paper has 1.86) are "
-        f"{two['verdict']}",
-        f"LDA-ELM's time differs from PI-ELM's by {extra[0]} to {extra[1]} %; the paper's growth to "
-        f"{times['paper_overhead_percent'].max():.0f} % is not seen",
-        f"with the paper (p = {agreement['p'][0]:.2f}); in an exploratory run (p = {early:.3f}), and in both "
-        f"together ({both['p']['Eq. (5)']:.2f}), it did",
-        f"{eq5:.1f} standard errors above the paper's by its Eq. (5), and {-constant:.1f} below with a constant",
-        f"(p up to {largest['p_both']:.3f} by Eq. (5), {largest['constant_p_both']:.3f} with a constant",
+        f"by {claims['ours']['average-improvement']:.1f} % on average. The paper reports "
+        f"{claims['paper']['average-improvement']:.1f} %",
+        f"All {len(rates)} error rates",
+        f"{claims['ours']['average-improvement-constant']:.1f} % fewer errors",
+        f"at most {times['overhead_percent'].max():.1f} % more time than PI-ELM here, and up to "
+        f"{times['paper_overhead_percent'].max():.0f} % more in the paper",
     ):
-        assert fact in text
+        assert fact in found
+    assert (claims.loc[["lda-better", "lda-better-constant"], "low"] > 0).all()
+
+
+def test_times_are_those_of_the_benchmark():
+    times = pd.read_csv(ROOT / "results/bench/peers.csv")
+    means = times.groupby("contestant")["cpu_seconds"].mean()
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([\d.]+ \| [\d.]+) \|$", find_section("How fast"), re.M))
+    assert rows == {
+        name: f"{mean:.1f} | {mean / means['elmlda']:.1f}"
+        for name, mean in means.items()
+        if name in rows
+    }
+    assert len(rows) == 3
 
 
 @pytest.mark.parametrize("page", ["README.md", "results/supplement.md", "scripts/reproduce"])
@@ -94,10 +110,34 @@ def test_how_long_the_registered_run_takes(page):
     assert f"about {hours:.0f} hours" in (ROOT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("block", find_blocks("python"))
-def test_python_blocks_run_as_scripts(block, tmp_path):
+def test_classifiers_print_what_readme_shows(tmp_path):
+    section = find_section("Use the classifier")
+    (block,), (shown,) = find_blocks("python", section), find_blocks("text", section)
     (tmp_path / "script.py").write_text(block, encoding="utf-8")
-    subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True, timeout=300)
+    result = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        check=True,
+        timeout=300,
+        capture_output=True,
+        text=True,
+    )
+    (words, numbers), (shown_words, shown_numbers) = split_numbers(result.stdout), split_numbers(shown)
+    assert words == shown_words
+    assert numbers == pytest.approx(shown_numbers, abs=0.01)
+
+
+def test_own_data_print_what_readme_shows(tmp_path):
+    section = find_section("Your data")
+    (block,), (shown,) = find_blocks("sh", section), find_blocks("text", section)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-ec", block], cwd=tmp_path, check=True, timeout=300, capture_output=True, text=True,
+        env=os.environ | {"PATH": path},
+    )  # fmt: skip
+    (words, numbers), (shown_words, shown_numbers) = split_numbers(result.stdout), split_numbers(shown)
+    assert words == shown_words
+    assert numbers == pytest.approx(shown_numbers, rel=0.05, abs=0.5)
 
 
 COMMANDS = [
