@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import math
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ DIVIDED, UNDIVIDED = ("x_train", "y_train", "x_test", "y_test"), ("x", "y")
 MISSING_NOTES = {"drop": "samples with missing values left out", "mean": "filled with training means"}
 MISSING_ADVICE = "Fill it in, or use {missing} or {missing_}."
 MISSING_LABEL_ADVICE = "Fill it in, or use {missing}."
-NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+CANONICAL = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A canonical number: "01" and "1" are different labels."""
 ELEMENT_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 NOT_ARRAYS = (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -55,11 +56,12 @@ def load_npz(path: Path, missing: str | None = None) -> Dataset:
 
     scikit-learn's capital X is accepted; x is used if both exist. Nothing is unpickled.
     """
+    content = read_content(path)
     try:
-        with path.open("rb") as file, NpzFile(file) as archive:
+        with NpzFile(io.BytesIO(content)) as archive:
             keys = {key.replace("X", "x", 1): key for key in sorted(archive)}
             arrays = {name: archive[key] for name, key in keys.items() if name in DIVIDED + UNDIVIDED}
-    except (OSError, *NOT_ARRAYS) as error:
+    except NOT_ARRAYS as error:
         reason = " ".join(str(error).split())[:160].rstrip(".")
         raise ElmldaError(f"{path}: not a sound file of NumPy's arrays: {reason}.") from error
     names = DIVIDED if any(name in arrays for name in DIVIDED) else UNDIVIDED
@@ -85,6 +87,7 @@ def build_dataset(
     arrays: Mapping[str, NDArray[Any]],
     checksums: dict[str, str],
     missing: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Dataset:
     """Make a data set of arrays, or say why they do not belong together.
 
@@ -94,6 +97,7 @@ def build_dataset(
         order; the keys name them in messages. Inputs of uint8 stay bytes, to be scaled to 0..1; all
         others become floats that hold every value of both parts exactly, to be standardised.
     missing : "drop" leaves out samples with a missing input (NaN), "mean" leaves NaN to be filled
+    columns : a table's column behind each input
     """
     places, values = list(arrays), list(arrays.values())
     for x, y in zip(places[::2], places[1::2], strict=True):
@@ -129,7 +133,8 @@ def build_dataset(
     if unknown := [label for label in classes if label not in trained]:
         fact = f"{places[-1]}: no training sample has the label {join_words(unknown, 'or')}"
         raise ElmldaError(f"{fact}, expected {join_words(trained, 'or')}.")
-    n_filled = {f"input {i}": int(n_missing[i]) for i in np.flatnonzero(n_missing)}
+    names = columns or [f"input {i}" for i in range(len(n_missing))]
+    n_filled = {name: int(n) for name, n in zip(names, n_missing, strict=True) if n}
     return Dataset(
         name,
         *map(Split, inputs, parts),
@@ -166,7 +171,7 @@ def index_classes(labels: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
     """
     values, indices = np.unique(labels, return_inverse=True)
     texts, merged = np.unique(values.astype(str), return_inverse=True)
-    if all(map(NUMBER.fullmatch, texts)) and np.abs(numbers := texts.astype(float)).max() < 2**53:
+    if all(map(CANONICAL.fullmatch, texts)) and np.abs(numbers := texts.astype(float)).max() < 2**53:
         numbers, positions = np.unique(numbers, return_inverse=True)
         texts = np.array([str(int(x)) if x == int(x) else repr(x) for x in numbers.tolist()])
         merged = positions[merged]

@@ -211,20 +211,18 @@ def load_table(
     has_label = ~labels.isin(NO_LABEL).to_numpy()
     if missing != "drop" or not has_label.any():
         table.require_values(target, ~has_label, MISSING_LABEL_ADVICE)
-    inputs, n_missing = [], {}
-    for name in table.cells.columns.drop(target):
-        inputs.append(table.encode(name))
-        is_missing = inputs[-1].isna().any(axis=1)
-        n_missing[name] = int(is_missing.sum())
+    inputs = {name: table.encode(name) for name in table.cells.columns.drop(target)}
+    for name, encoded in inputs.items():
         if missing is None:
-            table.require_values(name, is_missing)
-    features = pd.concat(inputs, axis=1)
+            table.require_values(name, encoded.isna().any(axis=1))
+    features = pd.concat(inputs.values(), axis=1)
+    columns = [name for name, encoded in inputs.items() for _ in encoded]
     arrays = {
         f"{table.where}, inputs": features[has_label].to_numpy(),
         f"{table.where}, column {quote_name(target)}": labels[has_label].to_numpy(str),
     }
     file = printable(Path(table.where).name).removesuffix(".gz")
-    dataset = build_dataset(Path(file).stem, arrays, {file: table.sha256}, missing)
+    dataset = build_dataset(Path(file).stem, arrays, {file: table.sha256}, missing, columns)
     preparation = {"label": target}
     if not whole.has_names:
         preparation["header"] = "no"
@@ -234,7 +232,6 @@ def load_table(
         dataset,
         feature_names=tuple(features.columns),
         preparation={**preparation, **dataset.preparation},
-        n_filled={name: n for name, n in n_missing.items() if n and missing == "mean"},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,7 +103,8 @@ class Records:
         if not path.is_file():
             return []
         try:
-            with np.load(path, allow_pickle=False) as test:
+            # Given a path, numpy would leave the descriptor of a torn file open.
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as test:
                 labels = test["labels"]
         except (OSError, KeyError, *NOT_ARRAYS) as error:
             raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error

@@ -16,6 +16,7 @@ import pandas as pd
 from elmlda import paper
 from elmlda.core import FloatArray
 from elmlda.core.evaluate import confidence_bins
+from elmlda.errors import ElmldaError
 from elmlda.reports import stats
 from elmlda.reports.load import METHODS, Records
 from elmlda.reports.stats import NAN, Estimate, estimate_mean
@@ -216,8 +217,11 @@ def is_papers_ensemble(run: Records) -> bool:
 
 def sample_draws(run: Records) -> stats.Sample:
     """Estimate mean error rates over random subsets in per cent, by number of networks."""
-    n_test = pd.concat([run.sweep["n_test"], run.ensemble["n_test"]]).iloc[0]
-    return stats.sample_draws(run.draws.assign(errors=100 * run.draws["errors"] / n_test))
+    n_test = pd.concat([run.sweep["n_test"], run.ensemble["n_test"]])
+    if n_test.empty:
+        fact = f"{run.folder}/draws.csv: no row of sweep.csv or ensemble.csv says how many test samples"
+        raise ElmldaError(f"{fact}. Restore one of them, or remove draws.csv.")
+    return stats.sample_draws(run.draws.assign(errors=100 * run.draws["errors"] / n_test.iloc[0]))
 
 
 def posterior_table(run: Records) -> pd.DataFrame:

@@ -155,6 +155,8 @@ def test_a_run_without_a_sweep_has_a_report(tmp_path, name):
     some = {key: tables[key] for key in {name, "ensemble" if name == "draws" else name}}
     for run in (MNIST, PETS):
         assert report(make_run(tmp_path / run["dataset"], run=run, **some)).files
+    if name == "draws":
+        refuse(make_run(tmp_path / "gone", draws=some["draws"], timing=tables["timing"]), "draws.csv")
 
 
 def refuse(folder, *words, **options):
