@@ -31,4 +31,4 @@ for classifier in (
 # LogisticRegression              98.3 %     0.063
 # RandomForestClassifier          97.2 %     0.141
 # HistGradientBoostingClassifier  97.2 %     0.065
-# ELMClassifier                   98.9 %     0.040
+# ELMClassifier                   98.3 %     0.039

@@ -68,7 +68,7 @@ def test_calibration(printed):
         "calibration"
     )
     assert tempered < 0.5 * paper
-    assert abs(less_sure - share) < 10 < sure - right
+    assert less_sure - share < 10 < sure - right
 
 
 def test_mislabelled(printed):
