@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from elmlda import stop
@@ -10,13 +11,11 @@ from elmlda import stop
 def main() -> None:
     """Run the command line."""
     stop.listen()  # before the imports below, which take a moment
-    try:
-        from elmlda.cli import main as run
+    from elmlda.cli import main as run
 
-        exit_code = run()
-        stop.ignore()
-    except KeyboardInterrupt:
-        exit_code = stop.wait_for_exit_code()
+    exit_code = run()
+    for number in stop.SIGNALS:  # while Python ends they would look like a failure
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(exit_code)
 
 

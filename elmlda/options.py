@@ -1,10 +1,8 @@
-"""Options: how one is declared, the constraints of values, and the groups that experiments share.
+"""Options: declarations, constraints of values, and the groups that experiments share.
 
 A field of a class that derives from `Options` is an argument in Python, an option of the command line
-and a key of config files. Its declaration says everything about it. Manifests, comparisons of runs,
-reports, the command line and the estimators read the declarations.
-
-The module imports little, so that the command line shows its help at once.
+and a key of config files. Manifests, comparisons of runs, reports, the command line and the estimators
+read its declaration. The module imports little, so that the command line shows its help at once.
 """
 
 from __future__ import annotations
@@ -19,14 +17,7 @@ from inspect import cleandoc, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
-from elmlda.errors import (
-    ElmldaError,
-    ElmldaValueError,
-    UnknownNameError,
-    format_shape,
-    printable,
-    suggest_name,
-)
+from elmlda.errors import ElmldaError, ElmldaValueError, UnknownNameError, printable, suggest_name
 from elmlda.machine import count_cores, share_cores
 
 if TYPE_CHECKING:
@@ -52,7 +43,6 @@ SCOPES = {
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Numbers: TypeAlias = int | str | Iterable[int]
-"""One whole number, several, or text with ranges such as 1-10,12."""
 Choice: TypeAlias = float | str
 """A number, or "loo"."""
 Choices: TypeAlias = Choice | Iterable[Choice]
@@ -214,7 +204,7 @@ class _ShortRepr(reprlib.Repr):
 
     def repr_instance(self, x: Any, level: int) -> str:
         if hasattr(x, "shape"):
-            return f"<{type(x).__name__} {format_shape(x.shape)}>"
+            return f"<{type(x).__name__} {' × '.join(map(str, x.shape))}>"
         return super().repr_instance(x, level)
 
 
@@ -553,12 +543,9 @@ class MachineOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
-            raise ElmldaError(
-                f"this machine has {count_cores()} cores.",
-                "{jobs} × {threads} is more: lower one of them.",
-                jobs=self.jobs,
-                threads=self.threads or 1,
-            )
+            fact, settings = f"this machine has {count_cores()} cores.", {"threads": self.threads or 1}
+            advice = "{jobs} × {threads} is more: lower one of them."
+            raise ElmldaError(fact, advice, jobs=self.jobs, **settings)
 
     @property
     def threads_each(self) -> int:

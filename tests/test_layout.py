@@ -77,36 +77,6 @@ def test_the_mathematics_needs_numpy_and_scipy_alone(path):
     assert foreign <= ALLOWED_IN_CORE | sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_module_is_one_that_windows_lacks(path):
-    modules = {name.split(".")[0] for name in imported(path.read_text("utf-8"))}
-    assert modules & {"fcntl", "grp", "pwd", "resource", "termios"} == set()
-
-
-def test_modules_import_each_other_in_no_circle():
-    names = {path: "elmlda." + ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FILES}
-    modules = {name.removesuffix(".__init__"): path for path, name in names.items()}
-
-    def needs(name: str) -> set[str]:
-        tree = ast.parse(modules[name].read_text("utf-8"))
-        top = ast.Module([node for node in tree.body if not isinstance(node, ast.If)], [])
-        only_top = [node for node in top.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        names = imported(ast.unparse(ast.Module(only_top, [])))
-        return {name if name in modules else name.rpartition(".")[0] for name in names} & modules.keys()
-
-    done: set[str] = set()
-
-    def visit(name: str, on_the_way: tuple[str, ...]) -> None:
-        assert name not in on_the_way, " → ".join((*on_the_way, name))
-        if name not in done:
-            for other in sorted(needs(name) - {"elmlda"}):
-                visit(other, (*on_the_way, name))
-            done.add(name)
-
-    for name in sorted(modules):
-        visit(name, ())
-
-
 def test_only_public_names_are_listed():
     assert dir(elmlda) == sorted(elmlda.__all__)
     assert all(hasattr(elmlda, name) for name in dir(elmlda))

@@ -106,17 +106,6 @@ def test_only_tracked_files_of_the_package_count_as_changes(checkout, commit, na
     assert ask(checkout) == {"commit": commit, "changed": is_changed}
 
 
-@pytest.mark.parametrize("staged", [False, True])
-def test_a_deleted_file_is_a_change(checkout, commit, staged):
-    (checkout / "elmlda/more.py").write_text("")
-    git(checkout, "add", ".")
-    git(checkout, "commit", "--quiet", "--message", "more")
-    git(checkout, "rm", "--quiet", *([] if staged else ["--cached"]), "elmlda/more.py")
-    code = ask(checkout)
-    assert code["changed"]
-    assert code["commit"] != commit
-
-
 def test_without_a_commit_nothing_is_known(tmp_path):
     copy_package(tmp_path)
     assert ask(tmp_path) == {}  # as unpacked from an archive of the files
@@ -173,16 +162,3 @@ def test_a_wheel_of_unknown_code_has_no_record(tmp_path):
     copy_package(folder)
     wheel = build(folder, "wheel", tmp_path / "dist")
     assert f"elmlda/{RECORD}" not in zipfile.ZipFile(wheel).namelist()
-
-
-def test_an_installation_in_place_asks_git(checkout, commit, tmp_path):
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "in-place")], check=True
-    )
-    (packages,) = (tmp_path / "in-place").glob("lib/python*/site-packages")
-    (packages / "elmlda.pth").write_text(str(checkout))
-    python = str(tmp_path / "in-place/bin/python")
-    assert ask(tmp_path, python) == {"commit": commit, "changed": False}
-    with (checkout / "elmlda/__init__.py").open("a") as file:
-        file.write("\n")
-    assert ask(tmp_path, python) == {"commit": commit, "changed": True}

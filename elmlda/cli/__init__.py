@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from elmlda import __version__, stop
+from elmlda import __version__
 from elmlda.cli.commands import data, make_command, report, verify
 from elmlda.cli.terminal import in_one_line, prepare_streams, say
 from elmlda.experiments.specs import SPECS
@@ -45,11 +45,7 @@ def main() -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except click.Abort as error:
-        raise KeyboardInterrupt from error
-    except Exception as error:
-        if stop.is_asked_for():
-            raise KeyboardInterrupt from error
+    except Exception:
         sys.excepthook(*sys.exc_info())
         say(BUG, err=True)
         return 1

@@ -65,18 +65,13 @@ def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, quiet: bool, d
     if dry_run:
         say(expected)
         return
-    total = expected.n_networks
+    todo = f"{count(expected.n_networks, 'network')} to train"
     if not quiet:
-        todo = f"{count(total, 'network')} to train, {expected.needs}"
-        done = f"{expected.n_recorded:,} of {expected.n_rows:,} rows recorded, no network to train"
         if plan.data.filled:
             say(f"Missing values: {plan.data.filled}.", err=True)
-        say(f"{folder}: {todo if total else done}.", err=True)
-    bar = open_bar(total, not quiet)
-    stop.describe = lambda: (
-        f"{bar.n:,} of {count(total, 'network')} {'is' if total == 1 else 'are'} recorded in {folder}. "
-        "The same command continues from there."
-    )
+        say(f"{folder}: {todo}{expected.needs and ', '}{expected.needs}.", err=True)
+    bar = open_bar(expected.n_networks, not quiet)
+    stop.describe = lambda: f"{bar.n:,} of {todo} recorded in {folder}. The same command continues."
     rows = run_plan(plan, folder, machine, bar)
     if not quiet and len(rows):
         is_papers = matches_paper(plan.identity.run, plan.identity.own)
@@ -211,10 +206,11 @@ def fetch(name: str, quiet: bool) -> None:
 
 
 def _say_values(values: dict[str, object]) -> None:
-    """Print names and values; further lines of a value are indented."""
+    """Print names and values that are not empty; further lines of a value are indented."""
     indent = "\n" + " " * (NAME_WIDTH + 1)
     for name, value in values.items():
-        say(f"{name:{NAME_WIDTH}} {str(value).replace(chr(10), indent)}")
+        if value:
+            say(f"{name:{NAME_WIDTH}} {str(value).replace(chr(10), indent)}")
 
 
 def _describe_size(info: DatasetInfo) -> str:
@@ -229,20 +225,16 @@ def _describe_table(
     """Describe each column of a file, and its missing values."""
     gaps = f", {n_incomplete:,} of them with missing values" if n_incomplete else ""
     ways = ": use --missing drop or --missing mean" if gaps and missing is None else ""
-    values: dict[str, object] = {
-        "first line": "names of columns"
-        if table.has_names
-        else "a sample; columns are numbered from 1",
+    is_plain = columns["kind"].isin(["numbers", "words"]) & (columns["missing"] == 0)
+    is_plain &= len(columns) > MANY_COLUMNS
+    listed = columns[~is_plain].drop(columns="problem").rename(index=lambda name: printable(name, 30))
+    plain = f"{is_plain.sum():,} columns of numbers or words without gaps"
+    return {
+        "first line": "names of columns" if table.has_names else "a sample; columns are numbered",
         "samples": f"{len(table.cells):,}{gaps}{ways}",
+        "not shown": plain if is_plain.any() else "",
+        "columns": listed.to_string() if len(listed) else "",
     }
-    if len(columns) > MANY_COLUMNS:
-        is_plain = columns["kind"].isin(["numbers", "words"]) & (columns["missing"] == 0)
-        columns = columns[~is_plain]
-        values["not shown"] = f"{is_plain.sum():,} columns of numbers or words without gaps"
-    if len(columns):
-        listed = columns.drop(columns="problem").rename(index=lambda name: printable(name, 30))
-        values["columns"] = listed.to_string()
-    return values
 
 
 def _describe_content(dataset: Dataset) -> dict[str, object]:
@@ -252,17 +244,15 @@ def _describe_content(dataset: Dataset) -> dict[str, object]:
     assert dataset.test is not None
     shape = f", images of {format_shape(dataset.image_shape)}" if dataset.image_shape else ""
     scaled = dataset.preparation.get("inputs") or f"multiplied by {dataset.input_scale:.6g}"
-    values: dict[str, object] = {"inputs": f"{dataset.n_inputs}{shape}, {scaled}"}
-    if dataset.feature_names:
-        values["names"] = join_words(dataset.feature_names)
-    if dropped := dataset.preparation.get("drop"):
-        values["left out"] = printable(dropped)
-    if dataset.filled:
-        values["missing"] = dataset.filled
-    values["split"] = dataset.preparation.get("split", "its own")
     counts = [part.count_classes(dataset.n_classes) for part in (dataset.train, dataset.test)]
     sizes = {name: [*n, n.sum()] for name, n in zip(("train", "test"), counts, strict=True)}
     table = pd.DataFrame(sizes, [*map(printable, dataset.classes), "all"])
-    values["samples"] = table.to_string(formatters=["{:,}".format] * 2)
-    values["SHA-256"] = "\n".join(f"{sha256} {name}" for name, sha256 in dataset.checksums.items())
-    return values
+    return {
+        "inputs": f"{dataset.n_inputs}{shape}, {scaled}",
+        "names": join_words(dataset.feature_names or [""]),
+        "left out": printable(dataset.preparation.get("drop", "")),
+        "missing": dataset.filled,
+        "split": dataset.preparation.get("split", "its own"),
+        "samples": table.to_string(formatters=["{:,}".format] * 2),
+        "SHA-256": "\n".join(f"{sha256} {name}" for name, sha256 in dataset.checksums.items()),
+    }

@@ -119,8 +119,7 @@ def read_config(ctx: click.Context, _param: click.Parameter, source: str | None)
         for name, command in group.commands.items()
         if any(param.name == "config" for param in command.params)
     }
-    path = _find(source)
-    top = _load(path)
+    path, top = _load(source)
     sections = {key: top.pop(key) for key, value in list(top.items()) if isinstance(value, dict)}
     _refuse_unknown(path, "", sections, commands)
     _refuse_unknown(path, "", top, {name for options in commands.values() for name in options})
@@ -133,19 +132,15 @@ def read_config(ctx: click.Context, _param: click.Parameter, source: str | None)
     }
 
 
-def _find(source: str) -> Path:
+def _load(source: str) -> tuple[Path, dict[str, Any]]:
+    """Return the path and the content of a config file."""
     own = {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
     path = own.get(source, expand_path(source))
-    if not path.exists():
-        raise ElmldaError(f"{source}: no such file. elmlda's own are {', '.join(own)}.")
-    return path
-
-
-def _load(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return path, tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
-        raise ElmldaError(f"{path}: cannot be read: {error.strerror or error}.") from error
+        fact = f"{path}: cannot be read: {error.strerror or error}."
+        raise ElmldaError(f"{fact} elmlda's own files are {', '.join(own)}.") from error
     except (ValueError, RecursionError) as error:
         raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
 

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 
 import click
 
-from elmlda import stop
 from elmlda.errors import ElmldaError, printable
 from elmlda.options import OptionError
 
@@ -41,8 +40,6 @@ def in_one_line() -> Iterator[None]:
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             yield
     except (ElmldaError, MemoryError, UnicodeError, OSError, EOFError) as error:
-        if stop.is_asked_for():
-            raise KeyboardInterrupt from error
         if isinstance(error, BrokenPipeError) and not error.filename:
             raise  # click ends quietly, as `| head` expects
         say(f"Error: {shorten(_explain(error))}", err=True)

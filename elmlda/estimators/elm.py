@@ -20,7 +20,7 @@ from elmlda.core.head import FeatureSums, Head
 from elmlda.core.hidden import HiddenLayer
 from elmlda.errors import ElmldaValueError
 from elmlda.estimators.base import HeadClassifier, HeadOptions, Samples, read_batches, seed_sequence
-from elmlda.networks.cost import in_enough_precision, predict_peak_bytes, require_memory
+from elmlda.networks.cost import in_enough_precision, require_memory
 from elmlda.networks.train import Recipe
 from elmlda.options import LEAVE_ONE_OUT, NetworkOptions, number, one_of, whole
 
@@ -188,9 +188,8 @@ class ELMClassifier(
             return used, *self._train(used, samples, options)
 
         require_memory(problem, size_name="n_hidden")
-        double_bytes = predict_peak_bytes(replace(problem, precision="double"))
         self._used_recipe, self._layer, fitted = in_enough_precision(
-            train, recipe.settings, double_bytes
+            train, recipe.settings, problem, "n_hidden"
         )
         _warn_about_scale(self._layer, samples.inputs)
         return fitted

@@ -99,6 +99,7 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
     loaded = loaded or load_dataset(spec.dataset, **spec.reading)
     data, is_nested = _divide(spec, loaded), spec.design == "nested"
     (sizes, most, options, cost), ridges = plan_networks(spec, data), _as_tuple(spec.ridge)
+    by_fold = range(spec.folds) if spec.folds else [None]
     # Without a ridge Σ of larger networks is singular.
     by_ridge = {r: tuple(size for size in sizes if r != 0 or size <= most) for r in ridges}
     # A ridge that leave-one-out chooses is unknown before the network is trained.
@@ -106,7 +107,7 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
     keys = [
         SWEEP.key_of(dict(zip(SWEEP.key, (repeat, fold, size, *rules[ridge]), strict=True)))
         for repeat in range(spec.repeats)
-        for fold in (range(spec.folds) if spec.folds else [None])
+        for fold in by_fold
         for ridge in ridges
         for size in by_ridge[ridge]
     ]
@@ -138,12 +139,8 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
     folds = (spec.folds, spec.seed) if spec.folds else None
     stages = [Stage(SWEEP, keys, find_jobs, partial(train_network, folds=folds), cost)]
     if methods := list_baselines(data):
-        simple = [*product(range(spec.folds) if spec.folds else [None], methods)]
-        stages.append(
-            Stage(
-                BASELINES, simple, lambda missing, _: missing, partial(evaluate_baseline, folds=folds)
-            )
-        )
+        jobs, evaluate = [*product(by_fold, methods)], partial(evaluate_baseline, folds=folds)
+        stages.append(Stage(BASELINES, jobs, lambda missing, _: missing, evaluate))
     return Plan(identify(spec, data), spec.words(), data, stages, loaded if spec.folds else data)
 
 
@@ -254,7 +251,7 @@ def plan_sweeps(spec: Compare, folder: Path) -> list[tuple[Path, Plan]]:
     shared = {entry.name: getattr(spec, entry.name) for entry in fields(spec)}
     if spec.hidden:
         del shared["fanout"]
-    plans, sources = dict[Path, Plan](), dict[Path, str]()
+    plans = dict[Path, Plan]()
     names = _as_tuple(spec.dataset)
     tables = [name for name in names if is_table(Path(name))]
     for name in names:
@@ -263,13 +260,9 @@ def plan_sweeps(spec: Compare, folder: Path) -> list[tuple[Path, Plan]]:
         options = shared | columns | {"dataset": name, "keep": False, "folds": None}
         loaded = load_dataset(name, **Sweep(**options).reading)
         subfolder = folder / loaded.name
-        if subfolder in sources:
-            raise ElmldaError(
-                f"{sources[subfolder]} and {name} would share the folder {subfolder}.",
-                "Rename one of them, or give it another {out} by itself.",
-                out=None,
-            )
+        if subfolder in plans:
+            fact = f"{name} would share the folder {subfolder} with another data set."
+            raise ElmldaError(fact, "Rename one of them, or give it another {out} by itself.", out=None)
         folds = spec.folds if loaded.test is None else None
         plans[subfolder] = plan_sweep(Sweep(**options | {"folds": folds}), loaded)
-        sources[subfolder] = str(name)
     return [*plans.items()]

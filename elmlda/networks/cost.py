@@ -115,56 +115,45 @@ class OutOfMemoryError(ElmldaError, MemoryError):
     """More memory is needed than is free."""
 
 
-def require_memory(problem: Problem, jobs: int = 1, size_name: str | None = None) -> None:
+def require_memory(problem: Problem, jobs: int = 1, size_name: str = "hidden") -> None:
     """Refuse networks that need more memory than is free; the message says what would fit.
 
-    `size_name` is the name of the option for hidden units if it is neither `hidden` nor `fanout`. A
-    problem without inputs has features instead of hidden units.
+    `size_name` is the option for hidden units. A problem without inputs has features instead.
     """
     free, needed = free_memory(), predict_peak_bytes(problem, jobs)
     if needed <= free:
         return
-    m, memory = problem.sizes[-1], f"{needed / 1e9:.2f} GB of memory"
+    m, unit = problem.sizes[-1], "hidden units" if problem.n_inputs else "features"
+    at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
+    precision = " in double precision" if problem.precision == "double" else ""
+    memory = f"{needed / 1e9:.2f} GB of memory{precision}{at_a_time}, {free / 1e9:.2f} GB are free."
+    fact = f"{m:,} {unit} need {memory}"
     if not problem.n_inputs:
-        fact = f"{m:,} features need {memory}, {free / 1e9:.2f} GB are free."
         raise OutOfMemoryError(fact, "Select features, or free some memory first.")
-    is_fanout = not size_name and m % problem.n_inputs == 0
-    name, unit = ("fanout", problem.n_inputs) if is_fanout else (size_name or "hidden", 1)
 
-    def bytes_of(n_units: int) -> int:
-        largest = n_units * unit
+    def bytes_of(largest: int) -> int:
         sizes = (*(size for size in problem.sizes if size < largest), largest)
         return predict_peak_bytes(replace(problem, sizes=sizes), jobs)
 
     largest = {
-        name: bisect_right(range(1, m // unit), free, key=bytes_of),
+        size_name: bisect_right(range(1, m), free, key=bytes_of),
         "jobs": bisect_right(range(1, jobs), free, key=lambda n: predict_peak_bytes(problem, n)),
     }
     fitting = {name: value for name, value in largest.items() if value}
-    at_a_time = f" for {jobs} networks at a time" if jobs > 1 else ""
-    raise OutOfMemoryError(
-        f"{m:,} hidden units need {memory}{at_a_time}, {free / 1e9:.2f} GB are free.",
-        "At most {} would fit." if fitting else "No smaller one would fit: free some memory first.",
-        **fitting,
-    )
+    advice = "At most {} would fit." if fitting else "No smaller one would fit: free some memory first."
+    raise OutOfMemoryError(fact, advice, **fitting)
 
 
 def in_enough_precision(
-    train: Callable[[NetworkOptions], Result], settings: NetworkOptions, double_bytes: int
+    train: Callable[[NetworkOptions], Result],
+    settings: NetworkOptions,
+    problem: Problem,
+    size_name: str = "hidden",
 ) -> Result:
-    """Train a network, and train it again in double precision if float32 was not precise enough.
-
-    Double precision is refused if fewer than `double_bytes` bytes of memory are free.
-    """
+    """Train a network, and train it again in double precision if float32 was not precise enough."""
     with suppress(LostPrecisionError):
         return train(settings)
-    if double_bytes > (free := free_memory()):
-        raise OutOfMemoryError(
-            "float32 is not precise enough for this network. Double precision needs "
-            f"{double_bytes / 1e9:.2f} GB of memory, {free / 1e9:.2f} GB are free.",
-            "Use a larger {ridge} or fewer hidden units. Recorded results are safe.",
-            ridge=None,
-        )
+    require_memory(replace(problem, precision="double"), size_name=size_name)
     return train(replace(settings, precision="double"))
 
 

@@ -28,7 +28,7 @@ from elmlda.core.solve import (
     require_finite,
 )
 from elmlda.datasets.split import Dataset
-from elmlda.networks.cost import CHUNK, HIDDEN_DTYPES, Problem, in_enough_precision, predict_peak_bytes
+from elmlda.networks.cost import CHUNK, HIDDEN_DTYPES, Problem, in_enough_precision
 from elmlda.options import LEAVE_ONE_OUT, Choice, NetworkOptions
 
 FEW_HIDDEN = 1024
@@ -161,8 +161,8 @@ def train_and_test(
     with threadpool_limits(threads, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)  # LDA has no solution there, which rows record
         sizes = max(sizes_by_ridge.values(), key=max)
-        double = Problem.for_dataset(dataset, sizes, "double", tuple(sizes_by_ridge), temperature)
-        return in_enough_precision(run, recipe.settings, predict_peak_bytes(double))
+        problem = Problem.for_dataset(dataset, sizes, "mixed", tuple(sizes_by_ridge), temperature)
+        return in_enough_precision(run, recipe.settings, problem)
 
 
 def _solve(

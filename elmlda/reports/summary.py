@@ -11,7 +11,8 @@ from elmlda.runs.tables import FIXED, Column, Table
 
 RARE = ("rule", "ridge")
 """Columns that the summary shows only if they differ."""
-NOTE = "± is half the width of the 95 % confidence interval of the mean."
+CAPTION = "Error rates in %"
+INTERVAL = ", ± half the width of the 95 % confidence interval of the mean"
 
 
 def summarise(table: Table, rows: pd.DataFrame, beside_paper: bool) -> str:
@@ -19,8 +20,10 @@ def summarise(table: Table, rows: pd.DataFrame, beside_paper: bool) -> str:
     lines = []
     for name, rule in table.rules.items():  # a chosen ridge differs from row to row
         rows = rows.assign(**{name: rows[name].where(rows[rule] == FIXED)})
-    # Most runs have one ridge.
-    groups = [name for name in table.groups if name not in RARE or rows[name].nunique(dropna=False) > 1]
+    # Most runs have one ridge, and in the paper the fan-out says the hidden size.
+    left_out = {name for name in RARE if name in rows and rows[name].nunique(dropna=False) <= 1}
+    left_out |= {"n_hidden"} if beside_paper else set()
+    groups = [name for name in table.groups if name not in left_out]
     titles = {column.name: column.title for column in table.columns}
     for place, group in rows.groupby(groups, dropna=False):
         line = [(titles[name], _spell(value)) for name, value in zip(groups, place, strict=True)]
@@ -28,17 +31,22 @@ def summarise(table: Table, rows: pd.DataFrame, beside_paper: bool) -> str:
         for column in table.columns:
             if column.title and column.name not in table.groups:
                 line.append((column.title, _show_mean(group, column)))
+            has_no_ridge = (group[[*table.rules]] == 0).all(axis=None)  # like the paper
+            key: Any = place[0] if has_no_ridge else None
             if column.paper and beside_paper:
-                has_no_ridge = (group[[*table.rules]] == 0).all(axis=None)  # like the paper
-                printed = column.paper.get(place[0]) if has_no_ridge else None  # type: ignore[call-overload]
-                line.append(("paper", "" if printed is None else f"{printed:.2f}"))
-            if column.versus:
-                mean, before = group[column.name].mean(), group[column.versus].mean()
-                line.append(("better by, %", f"{100 * (1 - mean / before):.1f}" if before else ""))
+                line.append(("paper", f"{column.paper[key]:.2f}" if key in column.paper else ""))
+            if column.improves:
+                other, printed = column.improves
+                mean, before = group[column.name].mean(), group[other].mean()
+                line.append(("% improvement", f"{100 * (1 - mean / before):.1f}" if before else ""))
+                if beside_paper:
+                    line.append(("paper", f"{printed[key]:.1f}" if key in printed else ""))
         lines.append(line)
     texts = [[text for _, text in line] for line in lines]
     summary = pd.DataFrame(texts, columns=[title for title, _ in lines[0]]).to_string(index=False)
-    return f"{summary}\n{NOTE}" if "±" in summary else summary
+    if not any(column.title and column.unit == "samples" for column in table.columns):
+        return summary
+    return f"{CAPTION}{INTERVAL if '±' in summary else ''}:\n\n{summary}"
 
 
 def _show_mean(rows: pd.DataFrame, column: Column) -> str:

@@ -34,8 +34,8 @@ class Column:
     """Title in the terminal's summary, which shows the column's mean; empty if it is not shown."""
     paper: Mapping[int, float] | None = None
     """The paper's error rates in per cent by the value of the table's first group column."""
-    versus: str = ""
-    """Column over which the summary shows the relative improvement."""
+    improves: tuple[str, Mapping[int, float]] | None = None
+    """Column over which the summary shows the improvement in per cent, and the paper's improvements."""
     rule: str = ""
     """Column that says how the value was chosen; only a fixed value identifies a row."""
 
@@ -102,7 +102,7 @@ def _posterior_columns(prefix: str, what: str) -> tuple[Column, ...]:
 
 
 PI, LDA = paper.PI_ERROR_PERCENT, paper.LDA_ERROR_PERCENT
-COMBINED = paper.ENSEMBLE_ERROR_PERCENT
+COMBINED, IMPROVEMENT = paper.ENSEMBLE_ERROR_PERCENT, ("pi_errors", paper.IMPROVEMENT_PERCENT)
 FANOUT = Column("fanout", float, "", "hidden units for each input", "fan-out")
 N_HIDDEN = Column("n_hidden", int, "", "number of hidden units", "hidden")
 N_TEST = Column("n_test", int, "samples", "number of test samples")
@@ -119,9 +119,9 @@ SWEEP = Table(
         FANOUT,
         Column("rule", str, "", "how the ridge was chosen: fixed, or loo", "rule"),
         Column("ridge", float, "", "added to the Gram matrix's diagonal", "ridge", rule="rule"),
-        Column("pi_errors", int, "samples", "test errors of PI-ELM, Eq. (5)", "PI-ELM, %", PI),
+        Column("pi_errors", int, "samples", "test errors of PI-ELM, Eq. (5)", "PI-ELM", PI),
         Column("pi_constant_errors", int, "samples", "test errors of PI-ELM with a constant unit"),
-        Column("lda_errors", int, "samples", "test errors of LDA-ELM", "LDA-ELM, %", LDA, "pi_errors"),
+        Column("lda_errors", int, "samples", "test errors of LDA-ELM", "LDA-ELM", LDA, IMPROVEMENT),
         N_TEST,
         *_posterior_columns("", "LDA-ELM's posteriors, Eq. (14)"),
         Column("temperature", float, "", "factor of LDA's scores in tempered posteriors"),
@@ -140,7 +140,7 @@ BASELINES = Table(
     (
         Column("fold", int, "", "number of the fold, from 0; empty without cross-validation"),
         Column("method", str, "", "majority, the largest class; or logistic_regression", "method"),
-        Column("errors", int, "samples", "test errors", "errors, %"),
+        Column("errors", int, "samples", "test errors", "errors"),
         N_TEST,
     ),
     key=("fold", "method"),
@@ -153,7 +153,7 @@ ENSEMBLE = Table(
     (
         Column("repeat", int, "", "number of the repeat, from 0"),
         Column("size", int, "networks", "number of combined networks", "networks"),
-        Column("errors", int, "samples", "errors of the mean posteriors", "errors, %", COMBINED),
+        Column("errors", int, "samples", "errors of the mean posteriors", "LDA-ELM", COMBINED),
         N_TEST,
         *_posterior_columns("", "the mean posteriors"),
         Column("tempered_errors", int, "samples", "errors of the mean tempered posteriors"),

@@ -72,5 +72,5 @@ def test_two_files_of_one_name_are_refused_before_anything_is_written(tmp_path):
     compare = Compare(dataset=files, label="kind", fanout=1, folds=3, repeats=1)
     with pytest.raises(ElmldaError) as refused:
         compare.run(tmp_path / "out")
-    assert all(str(file) in str(refused.value) for file in files)
+    assert str(files[1]) in str(refused.value)
     assert not (tmp_path / "out").exists()

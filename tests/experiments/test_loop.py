@@ -1,8 +1,6 @@
 """The loop that all experiments share: what is missing is computed, and nothing else."""
 
-import copy
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -86,14 +84,6 @@ def test_a_timing_that_grows_times_no_pair_twice(tmp_path):
     assert rows.groupby("method").size().to_dict() == {"both": 4, "lda": 6, "pi": 6}
     old = rows.merge(first, on=["pair", "n_hidden", "method", "cpu_seconds", "seconds"])
     assert len(old) == len(first)
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda sweep: pickle.loads(pickle.dumps(sweep))])
-def test_a_copy_of_a_sweep_has_its_data(tmp_path, copied):
-    rng = np.random.default_rng(0)
-    sweep = Sweep(dataset=(rng.normal(size=(90, 3)), np.arange(90) % 3), hidden=5, repeats=2)
-    expected = sweep.run(tmp_path / "own")
-    assert_same_counts(copied(sweep).run(tmp_path / "copied"), expected)
 
 
 def test_rows_are_in_order_whatever_the_order_in_which_they_came(tmp_path):

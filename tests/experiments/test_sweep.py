@@ -91,17 +91,6 @@ def test_a_temperature_changes_no_count_and_fills_the_tempered_columns(tmp_path,
         plain.run(tmp_path / "run")
 
 
-def test_the_temperature_of_a_sweep_is_that_of_the_network(tmp_path):
-    rows = Sweep(dataset="iris", hidden=[5, 12], repeats=1, temperature="loo").run(tmp_path)
-    data, seed = load_dataset("iris").split(), np.random.SeedSequence(0, spawn_key=(0,))
-    recipe = Recipe.for_dataset(data, seed, 12, NetworkOptions())
-    (scores,) = train_and_test(data, recipe, {0.0: (5, 12)}, temperature="loo").scores
-    np.testing.assert_allclose(rows["temperature"], scores.temperatures, rtol=1e-5)
-    for i, expected in enumerate(rows["tempered_log_loss"]):
-        probabilities = softmax(scores.temperatures[i] * scores.lda[:, i], axis=1)
-        assert log_loss(data.test.labels, probabilities) == pytest.approx(expected, rel=1e-5)
-
-
 def test_a_size_at_which_lda_has_no_solution_has_the_other_counts(tmp_path):
     """Hidden units that are linear in four inputs: at most four of them are independent."""
     rows = Sweep(dataset="iris", hidden=[4, 20], input_scale=1e-7, repeats=2).run(tmp_path)
@@ -111,16 +100,6 @@ def test_a_size_at_which_lda_has_no_solution_has_the_other_counts(tmp_path):
     assert list_kept(tmp_path) == [], "there are no posteriors at the largest size"
     again = Sweep(dataset="iris", hidden=[4, 20], input_scale=1e-7, repeats=2).dry_run(tmp_path)
     assert again.n_networks == 0, "it is recorded that there is no solution"
-
-
-def test_iris_carries_97_hidden_units(tmp_path):
-    """100 training samples in three classes: Σ has rank 97, perhaps less by rounding."""
-    options = {"dataset": "iris", "repeats": 6, "precision": "double"}
-    rows = Sweep(**options, hidden=[4, 97]).run(tmp_path / "97")
-    assert rows[rows["n_hidden"] == 4]["lda_errors"].notna().all()
-    with pytest.raises(ElmldaError, match=" 97 "):
-        Sweep(**options, hidden=[4, 98]).run(tmp_path / "98")
-    assert not (tmp_path / "98").exists()
 
 
 # Nested and independent
@@ -230,20 +209,3 @@ def test_a_run_that_grows_keeps_the_wrong_answers_of_every_size(tmp_path, ridge)
     wrong = np.unpackbits(read_kept(tmp_path, "wrong", [1])[1], axis=-1, count=50)
     own = rows[(rows["repeat"] == 1) & rows["n_hidden"].isin(sizes[1])]
     assert wrong[2].sum(axis=-1).tolist() == own["lda_errors"].tolist()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"priors": [0.5, 0.5]},
-        {"input_weights": "receptive-field"},
-        {"hidden": 4, "validation": 100},
-        {"dataset": "no-such-set"},
-        {"dataset": "satimage", "folds": 3},
-        {"dataset": "no-such-file.csv"},
-    ],
-)
-def test_what_does_not_fit_the_data_is_refused_before_anything_is_written(tmp_path, options):
-    with pytest.raises(ElmldaError):
-        Sweep(**{"dataset": "iris", "hidden": 4, "repeats": 1} | options).run(tmp_path / "run")
-    assert not (tmp_path / "run").exists()

@@ -212,7 +212,7 @@ def test_mixed_that_is_not_enough_is_computed_in_double_and_said(make_dataset):
 
 def test_double_that_does_not_fit_is_refused(make_dataset, monkeypatch):
     monkeypatch.setattr(cost, "free_memory", lambda: 1)
-    with pytest.raises(ElmldaError, match="ridge"):
+    with pytest.raises(ElmldaError, match="double precision"):
         train(make_dataset(), 0, NEARLY_DEPENDENT)
 
 
