@@ -32,14 +32,6 @@ LARGEST_NUMBER = 1e300
 """Largest number; twice as much is still a float64."""
 PRIORS_TOLERANCE = 1e-6
 """Allowed deviation of the priors' sum from one, because priors are written with few digits."""
-SCOPES = {
-    "extent": "may change when a run continues, such as the number of repeats",
-    "experiment": "all rows of this experiment depend on it",
-    "network": "all rows of the run's folder depend on it",
-    "data": "chooses the data, which the manifest identifies by checksums",
-    "machine": "changes nothing but rounding",
-}
-"""Scope of an option -> what it means."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Numbers: TypeAlias = int | str | Iterable[int]
@@ -100,7 +92,8 @@ class Declaration:
     constraint: Constraint
     help: str
     scope: str
-    """One of `SCOPES`."""
+    """What depends on it. data: the data; network: all rows of a folder; experiment: all rows of the
+    experiment; extent: how many rows there are, which may grow; machine: nothing but rounding."""
     changes_draw: bool = False
     """Whether runs that differ in the option have different input weights."""
     stated_by_paper: bool | None = True

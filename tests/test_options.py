@@ -191,7 +191,7 @@ def test_an_unknown_argument_is_refused_with_the_nearest_one(call, name, suggest
 
 @pytest.mark.parametrize("kind", EXPERIMENTS)
 def test_an_unknown_data_set_is_refused_with_the_nearest_one(kind):
-    with pytest.raises(ElmldaError, match=r"'irs'.*'iris'"):
+    with pytest.raises(ValueError, match=r"'irs'.*'iris'"):
         kind(dataset="irs")
 
 

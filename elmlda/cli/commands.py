@@ -123,15 +123,19 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
     """Make tables, figures and a page from the rows of each RUN.
 
     RUN is the folder of a run, or one with several runs in it, such as that of elmlda compare; without
-    one, results/mnist. Nothing is trained: the report of an unfinished run shows the rows so far.
+    one, results/mnist, or the run that comes with elmlda. Nothing is trained: the report of an
+    unfinished run shows the rows so far.
     """
     from elmlda.reports import report as make_report
 
     if opens and formats and "html" not in formats:
         raise click.UsageError("--open needs the page: add --format html.")
     if not runs and not OWN.exists():
-        shipped = f", or name {SHIPPED}, which comes with elmlda" if SHIPPED.exists() else ""
-        raise ElmldaError(f"{OWN}: there is no run. Make one with elmlda sweep{shipped}.")
+        make_one = f"{OWN}: there is no run. Make one with elmlda sweep."
+        if not (SHIPPED / "manifest.json").exists():
+            raise ElmldaError(make_one)
+        say(f"{make_one} This is the report of {SHIPPED}, which comes with elmlda.")
+        runs = (SHIPPED,)
     for folder in runs or [OWN]:
         say(make_report(folder, formats or None))
         if opens:

@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from elmlda.errors import ElmldaError
+from elmlda.errors import ElmldaValueError
 
 HERE = Path(__file__).parent
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -43,8 +43,8 @@ def expand_path(source: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(source))  # noqa: PTH111
 
 
-def unknown_name(name: object) -> ElmldaError:
+def unknown_name(name: object) -> ElmldaValueError:
     """Return the error that suggests the nearest name of the catalogue."""
     close = difflib.get_close_matches(str(name).lower(), SETS, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
-    return ElmldaError(f"unknown data set {str(name)!r}. {hint}Known: {', '.join(SETS)}.")
+    return ElmldaValueError(f"unknown data set {str(name)!r}. {hint}Known: {', '.join(SETS)}.")

@@ -22,7 +22,7 @@ from elmlda.core.subsets import draw_subsets
 from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
-from elmlda.experiments.runner import Plan, Result, Stage, identify
+from elmlda.experiments.runner import Plan, Result, Stage
 from elmlda.experiments.specs import Ensemble
 from elmlda.experiments.sweep import NetworkJob, evaluate_network, plan_networks
 from elmlda.options import LEAVE_ONE_OUT
@@ -90,8 +90,7 @@ def plan_ensemble(spec: Ensemble) -> Plan:
     if spec.draws:
         draw = partial(average_subsets, n_draws=spec.draws, size=spec.n)
         stages.append(Stage(DRAWS, [], read_all, draw, is_renewed=True))
-    identity = identify(spec, data, n=spec.n, n_hidden=n_hidden)
-    return Plan(identity, spec.words(), data, stages, data)
+    return Plan(spec, data, stages, data, own={"n": spec.n, "n_hidden": n_hidden})
 
 
 def _list_repeats(missing: Collection[Key]) -> list[Any]:

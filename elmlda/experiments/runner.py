@@ -7,8 +7,8 @@ import shlex
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,17 +60,31 @@ class Stage:
 class Plan:
     """What an experiment computes for some data: made once, and checked before the first network."""
 
-    identity: Identity
-    words: Sequence[str]
-    """The command without machine and folder."""
+    spec: Experiment
     data: Dataset
     """With a training and a test part."""
     stages: Sequence[Stage]
     """The rows of the first stage's table are the experiment's."""
     job_data: Dataset
     """Data that is sent to the workers."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """Further values that this experiment's rows depend on."""
     is_serial: bool = False
     """Whether one job is computed at a time, because jobs measure time."""
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Everything that the experiment's rows depend on; options that are not the default."""
+        spec, data = self.spec, self.data
+        shared = {"dataset": data.name, "sha256": data.checksums, **spec.changed("network")}
+        if data.preparation:
+            shared["preparation"] = data.preparation
+        defaults = {
+            name: getattr(type(spec), name)
+            for name, declared in declarations(type(spec)).items()
+            if declared.scope in ("network", "experiment")
+        }
+        return Identity(spec.name, shared, {**spec.changed("experiment"), **self.own}, defaults)
 
     @property
     def table(self) -> Table:
@@ -89,29 +103,11 @@ class Plan:
             raise ElmldaError(fact, "Leave out {jobs}.", jobs=machine.jobs)
 
 
-def identify(spec: Experiment, data: Dataset, **own: Any) -> Identity:
-    """Return what the experiment's rows depend on: the data, and options that are not the default.
-
-    Parameters
-    ----------
-    own : further values that this experiment's rows depend on
-    """
-    shared = {"dataset": data.name, "sha256": data.checksums, **spec.changed("network")}
-    if data.preparation:
-        shared["preparation"] = data.preparation
-    defaults = {
-        name: getattr(type(spec), name)
-        for name, declared in declarations(type(spec)).items()
-        if declared.scope in ("network", "experiment")
-    }
-    return Identity(spec.name, shared, {**spec.changed("experiment"), **own}, defaults)
-
-
 def run_plan(plan: Plan, folder: Path, machine: MachineOptions, progress: Any = False) -> pd.DataFrame:
     """Compute the rows that the folder lacks, and return all requested rows."""
     plan.check_jobs(machine)
     test, out = plan.data.test, [] if folder == plan.folder else ["--out", spell(folder)]
-    words = ["elmlda", plan.identity.experiment, *plan.words, *machine.words(), *out]
+    words = ["elmlda", plan.spec.name, *plan.spec.words(), *machine.words(), *out]
     command = {"command": shlex.join(words), **describe_code()}
     with open_run(folder, plan.identity, command, describe_machine()) as run:
         for stage in plan.stages:

@@ -24,7 +24,7 @@ from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
 from elmlda.experiments.baselines import count_baseline_errors, list_baselines
-from elmlda.experiments.runner import Plan, Result, Stage, identify
+from elmlda.experiments.runner import Plan, Result, Stage
 from elmlda.experiments.specs import Compare, Sweep
 from elmlda.networks.cost import Problem
 from elmlda.networks.train import Recipe, TestedNetwork, choose_precision, train_and_test
@@ -71,14 +71,12 @@ def plan_networks(spec: Any, data: Dataset) -> tuple[tuple[int, ...], int, Netwo
     resolve_priors(spec.priors, data.train.count_classes(data.n_classes))
     data.input_space.require(options)
     if spec.ridge == 0 and sizes[-1] > most:
-        largest = {"hidden": most} if spec.hidden else {"fanout": most // data.n_inputs}
-        raise ElmldaError(
+        fact = (
             f"{len(data.train.labels):,} training samples in {data.n_classes:,} classes allow at most "
-            f"{max(0, most):,} hidden units without a ridge, {sizes[-1]:,} are requested.",
-            "Add {ridge}, or use at most {}." if max(largest.values()) > 0 else "Add {ridge}.",
-            ridge=0.001,
-            **largest,
+            f"{max(0, most):,} hidden units without a ridge, {sizes[-1]:,} are requested."
         )
+        advice = "Add {ridge}, or use at most {hidden}." if most > 0 else "Add {ridge}."
+        raise ElmldaError(fact, advice, ridge=0.001, hidden=most)
     rules = _as_tuple(spec.ridge), getattr(spec, "temperature", 1.0)
     cost = Problem.for_dataset(data, sizes, choose_precision(spec.precision, sizes[-1]), *rules)
     return sizes, most, options, cost
@@ -141,7 +139,7 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
     if methods := list_baselines(data):
         jobs, evaluate = [*product(by_fold, methods)], partial(evaluate_baseline, folds=folds)
         stages.append(Stage(BASELINES, jobs, lambda missing, _: missing, evaluate))
-    return Plan(identify(spec, data), spec.words(), data, stages, loaded if spec.folds else data)
+    return Plan(spec, data, stages, loaded if spec.folds else data)
 
 
 def _divide(spec: Sweep, loaded: Dataset) -> Dataset:

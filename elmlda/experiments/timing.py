@@ -24,7 +24,7 @@ from elmlda.core.hidden import HiddenLayer
 from elmlda.core.literal import solve_lda_literally, solve_pi_literally
 from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
-from elmlda.experiments.runner import Plan, Result, Stage, identify
+from elmlda.experiments.runner import Plan, Result, Stage
 from elmlda.experiments.specs import Timing
 from elmlda.experiments.sweep import NetworkJob, make_independent_key, plan_networks
 from elmlda.networks.cost import HIDDEN_DTYPES
@@ -62,7 +62,7 @@ def plan_timing(spec: Timing) -> Plan:
     held_bytes = np.dtype(HIDDEN_DTYPES[cost.precision]).itemsize * cost.n_train * sizes[-1]
     cost = replace(cost, sizes=sizes[-1:], input_bytes=cost.input_bytes + held_bytes)
     stage = Stage(TIMING, keys, find_jobs, partial(time_network, n_pairs=spec.pairs), cost)
-    return Plan(identify(spec, data), spec.words(), data, [stage], data, is_serial=True)
+    return Plan(spec, data, [stage], data, is_serial=True)
 
 
 def time_network(data: Dataset, job: NetworkJob, threads: int, n_pairs: int) -> Result:  # noqa: ARG001

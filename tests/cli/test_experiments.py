@@ -121,13 +121,14 @@ def test_report_and_verify(succeed, tmp_path):
     assert (tmp_path / "results/iris/sweep.csv").read_bytes() == before
 
 
-def test_a_report_without_a_run_is_that_of_mnist(succeed, refusal, tmp_path):
-    (tmp_path / "results/paper").mkdir(parents=True)
-    line = refusal("report")
-    assert "elmlda sweep" in line
-    assert "results/paper" in line
+def test_a_report_without_a_run_is_that_of_mnist_or_of_the_run_that_is_shipped(succeed, refusal):
+    assert "elmlda sweep" in refusal("report")
+    succeed(f"{SWEEP} --out results/paper")
+    first, *others = succeed("report --format csv").splitlines()
+    assert "elmlda sweep" in first
+    assert "results/paper" in "\n".join(others)
     succeed(f"{SWEEP} --out results/mnist")
-    assert "results/mnist" in succeed("report --format csv")
+    assert "results/paper" not in succeed("report --format csv")
 
 
 def test_a_report_of_some_formats(succeed, tmp_path):
@@ -194,7 +195,7 @@ def test_data_are_loaded_after_the_options_were_checked(command):
         ("sweep --dataset nosuch", ["'nosuch'", "iris"]),
         ("sweep --dataset nosuch.csv", ["nosuch.csv"]),
         ("sweep --dataset iris --hidden 500", ["500", "--ridge 0.001", "--hidden 97"]),
-        ("sweep --dataset iris --fanout 100", ["400", "--ridge 0.001", "--fanout 24"]),
+        ("sweep --dataset iris --fanout 100", ["400", "--ridge 0.001", "--hidden 97"]),
         ("ensemble --dataset iris --hidden 500", ["500", "--ridge"]),
         ("sweep --dataset iris --priors 0.5,0.5", ["priors"]),
         ("sweep --dataset iris --input-weights receptive-field", ["receptive"]),

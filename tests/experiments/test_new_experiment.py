@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elmlda import load_dataset
-from elmlda.experiments.runner import Plan, Result, Stage, identify
+from elmlda.experiments.runner import Plan, Result, Stage
 from elmlda.experiments.specs import Experiment
 from elmlda.options import number, option, whole
 from elmlda.reports.load import read_records
@@ -45,7 +45,7 @@ class Norms(Experiment):
             return [(repeat, self.scale) for repeat in dict.fromkeys(repeat for repeat, _ in missing)]
 
         stage = Stage(NORMS, keys, find_jobs, compute_norms)
-        return Plan(identify(self, data), self.words(), data, [stage], data)
+        return Plan(self, data, [stage], data)
 
 
 def compute_norms(data, job):
