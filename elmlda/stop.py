@@ -31,11 +31,13 @@ def listen() -> None:
 def _wait(reading: int) -> None:
     number, stderr = os.read(reading, 1)[0], os.dup(2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # for errors that the signal causes elsewhere
-    os.write(stderr, f"\nStopped: {describe()}\n".encode())
-    import psutil  # slow to import
+    try:
+        os.write(stderr, f"\nStopped: {describe()}\n".encode())
+        import psutil  # slow to import
 
-    for child in psutil.Process().children(recursive=True):
-        # The resource tracker removes shared memory when the others are gone.
-        if "resource_tracker" not in " ".join(child.cmdline()):
-            child.kill()
-    os._exit(128 + number)
+        for child in psutil.Process().children(recursive=True):
+            # The resource tracker removes shared memory when the others are gone.
+            if "resource_tracker" not in " ".join(child.cmdline()):
+                child.kill()
+    finally:
+        os._exit(128 + number)

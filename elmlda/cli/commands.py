@@ -57,7 +57,7 @@ def make_command(kind: type[Spec]) -> click.Command:
 
 def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, quiet: bool, dry_run: bool) -> None:
     """Run a plan and show its rows, or say what running it would take."""
-    from elmlda.experiments.runner import count, open_bar, preview, run_plan
+    from elmlda.experiments.runner import count, count_recorded, preview, run_plan
     from elmlda.reports.load import matches_paper
     from elmlda.reports.summary import summarise
 
@@ -70,9 +70,11 @@ def _carry_out(plan: Plan, folder: Path, machine: MachineOptions, quiet: bool, d
         if plan.data.filled:
             say(f"Missing values: {plan.data.filled}.", err=True)
         say(f"{folder}: {todo}{expected.needs and ', '}{expected.needs}.", err=True)
-    bar = open_bar(expected.n_networks, not quiet)
-    stop.describe = lambda: f"{bar.n:,} of {todo} recorded in {folder}. The same command continues."
-    rows = run_plan(plan, folder, machine, bar)
+    stop.describe = lambda: (
+        f"{count_recorded(plan, folder):,} of {expected.n_rows:,} rows are recorded in {folder}. "
+        "The same command continues."
+    )
+    rows = run_plan(plan, folder, machine, progress=not quiet)
     if not quiet and len(rows):
         is_papers = matches_paper(plan.identity.run, plan.identity.own)
         say(f"{summarise(plan.table, rows, is_papers)}\n")

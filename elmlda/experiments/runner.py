@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -103,7 +102,7 @@ class Plan:
             raise ElmldaError(fact, "Leave out {jobs}.", jobs=machine.jobs)
 
 
-def run_plan(plan: Plan, folder: Path, machine: MachineOptions, progress: Any = False) -> pd.DataFrame:
+def run_plan(plan: Plan, folder: Path, machine: MachineOptions, progress: bool = False) -> pd.DataFrame:
     """Compute the rows that the folder lacks, and return all requested rows."""
     plan.check_jobs(machine)
     test, out = plan.data.test, [] if folder == plan.folder else ["--out", spell(folder)]
@@ -135,7 +134,7 @@ def _find_jobs(stage: Stage, run: Run) -> tuple[set[Key], Iterable[Any]]:
 
 
 def _compute(
-    stage: Stage, data: Dataset, jobs: Iterable[Any], machine: MachineOptions, progress: Any
+    stage: Stage, data: Dataset, jobs: Iterable[Any], machine: MachineOptions, progress: bool
 ) -> Generator[Result, None, None]:
     """Yield the results of a stage's jobs in the order in which they are ready."""
     if stage.cost is None:
@@ -145,23 +144,23 @@ def _compute(
     if todo and not machine.cluster:
         require_memory(stage.cost, machine.jobs)
     compute = partial(stage.compute, threads=machine.threads_each)
-    bar = open_bar(len(todo), progress) if isinstance(progress, bool) else progress
-    with closing(bar), closing(compute_all(compute, data, todo, machine)) as results:
+    bar = tqdm(
+        total=len(todo),
+        disable=not (progress and todo),
+        unit="network",
+        dynamic_ncols=True,
+        mininterval=0.1 if sys.stderr.isatty() else 60,
+    )
+    with bar, closing(compute_all(compute, data, todo, machine)) as results:
         for result in results:
             yield result
             bar.update()
 
 
-def open_bar(n_networks: int, is_shown: bool) -> Any:
-    """Return a progress bar on stderr, or one that counts but is not shown."""
-    return tqdm(
-        total=n_networks,
-        disable=not n_networks,
-        file=sys.stderr if is_shown else io.StringIO(),  # a disabled bar would not count
-        unit="network",
-        dynamic_ncols=True,
-        mininterval=0.1 if sys.stderr.isatty() else 60,
-    )
+def count_recorded(plan: Plan, folder: Path) -> int:
+    """Return the number of requested rows that the folder has."""
+    recorded = set(plan.table.keys(read_rows(folder, plan.table)))
+    return sum(key in recorded for key in plan.stages[0].keys)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,11 +221,10 @@ def preview(plan: Plan, folder: Path, machine: MachineOptions) -> DryRun:
     plan.check_jobs(machine)
     require_same_run(folder, plan.identity)
     stage = plan.stages[0]
-    recorded, jobs = _find_jobs(stage, Run(folder))
-    rows = len(stage.keys), sum(key in recorded for key in stage.keys)
+    rows = len(stage.keys), count_recorded(plan, folder)
     if stage.cost is None:
         return DryRun(folder, plan.data, machine, *rows)
-    n_networks = len(list(jobs))
+    n_networks = len(list(_find_jobs(stage, Run(folder))[1]))
     peak_bytes = predict_peak_bytes(stage.cost, machine.jobs)
     seconds = estimate_seconds(stage.cost, n_networks, machine.jobs, machine.threads_each)
     return DryRun(folder, plan.data, machine, *rows, n_networks, peak_bytes, seconds)

@@ -70,7 +70,7 @@ class Spec(NetworkOptions, DataOptions, ABC):
         jobs: int = 1,
         threads: int | None = None,
         cluster: str | None = None,
-        progress: Any = False,
+        progress: bool = False,
     ) -> pd.DataFrame:
         """Compute the rows that the folder lacks, and return all requested rows.
 
@@ -83,7 +83,7 @@ class Spec(NetworkOptions, DataOptions, ABC):
         jobs : number of networks to train at a time, each in a process of its own
         threads : BLAS threads of each network; default: the number of cores divided by `jobs`
         cluster : address or file of a Dask scheduler whose workers train the networks
-        progress : whether to show a progress bar on stderr; or an object with tqdm's methods
+        progress : whether to show a progress bar on stderr
         """
         import pandas as pd
 

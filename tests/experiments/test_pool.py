@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from unittest.mock import Mock
 
 import pytest
 from processes import unmeasured, wait_until, workers_in_session
@@ -109,15 +109,14 @@ def test_a_cluster_gives_the_rows_of_one_process(tmp_path, cluster, alone):
 def test_a_killed_worker_of_a_cluster_costs_nothing_but_time(tmp_path, cluster):
     sweep = Sweep(**LONG, repeats=60)
 
-    done = []
-
     def kill_one():
-        done.append(True)
-        if len(done) == 5:
-            os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+        wait_until(lambda: len(read_rows(tmp_path / "cluster", TABLE)) >= 10)
+        os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
 
-    bar = Mock(update=kill_one)
-    rows = sweep.run(tmp_path / "cluster", cluster=cluster.scheduler_address, progress=bar)
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    rows = sweep.run(tmp_path / "cluster", cluster=cluster.scheduler_address)
+    killer.join()
     assert_same_counts(rows, sweep.run(tmp_path / "here"))
 
 

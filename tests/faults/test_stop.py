@@ -58,7 +58,7 @@ def test_a_sweep(faults, undisturbed, tmp_path, number, to_group, jobs):
     assert exit_code == 128 + number
     (line,) = stderr.splitlines()
     assert line.startswith("Stopped: ")
-    assert f"of 120 networks to train recorded in {folder}" in line
+    assert f"of 360 rows are recorded in {folder}" in line
     assert 3 <= faults.n_steps(folder) < 120
     faults.finish(words[:-2])
     assert faults.results(folder) == undisturbed["sweep"]
@@ -94,7 +94,7 @@ def test_a_long_network_is_not_waited_for(faults, tmp_path):
         process.send_signal(signal.SIGINT)
         exit_code, stderr = end_of(process)
     assert exit_code == 130
-    assert stderr.startswith("Stopped: 0 of 1 network")
+    assert stderr.startswith("Stopped: 0 of 1 row")
     assert time.monotonic() - start < 10
 
 
