@@ -74,8 +74,8 @@ class Spec(NetworkOptions, DataOptions, ABC):
     ) -> pd.DataFrame:
         """Compute the rows that the folder lacks, and return all requested rows.
 
-        The columns are those of the folder's CSV file. Several runs have the data set's name in a first
-        column.
+        The columns are those of the folder's CSV file; for several runs, a first column names the data
+        set.
 
         Parameters
         ----------
