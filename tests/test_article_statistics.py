@@ -12,7 +12,6 @@ from article_statistics import (
     joint_agreement,
     judge_agreement,
     judge_hypothesis,
-    judge_improvements,
     judge_ratios,
     predict_reproduced,
     tabulate_agreements,
@@ -23,7 +22,6 @@ from scipy import stats as sp
 
 from elmlda.reports.claims import CONSTANT, EQ5, READINGS
 from elmlda.reports.load import percents, read_records
-from elmlda.reports.tables import PRINTED
 
 RNG = np.random.default_rng
 
@@ -66,46 +64,6 @@ def test_joint_agreement_rejects_the_truth_as_often_as_it_says(monkeypatch):
         theirs = rng.multivariate_normal(np.full(8, 3.0), root @ root.T * same / 200).round(2)
         p.append(joint_agreement(rates, theirs, blocks, 200, 0.01)[1])
     assert sp.kstest(p, "uniform").pvalue > 0.01
-
-
-def draw_rates(rng, n, fanouts):
-    """Return frames of rates of PI and LDA that vary together, n × (method, fan-out)."""
-    common, columns = rng.normal(0, 0.1, (n, 1)), {}
-    for level, fanout in zip((7.0, 5.0, 4.0), fanouts, strict=True):
-        pi = level + common + rng.normal(0, 0.1, (n, 1))
-        lda = (1 - (PRINTED["improvement"][fanout] + 0.1) / 100) * pi + rng.normal(0, 0.03, (n, 1))
-        for method, values in (("pi", pi), ("pi_constant", pi), ("lda", lda)):
-            columns[method, fanout] = values[:, 0]
-    return pd.DataFrame(columns)
-
-
-def test_improvements_are_judged_by_simulated_runs():
-    rng, fanouts, n = RNG(12), (1, 2, 3), 40
-    frame = draw_rates(rng, n, fanouts)
-    rates = np.stack([frame[method][list(fanouts)] for method in ("pi", "lda")], axis=-1)
-    printed = np.array([PRINTED["improvement"][f] for f in fanouts])
-
-    def measure(networks, theirs):
-        def improve(means):
-            return 100 * (1 - means[..., 1] / means[..., 0])
-
-        left_out = improve((networks.sum(axis=0) - networks) / (n - 1))
-        s = (n - 1) ** 2 * np.cov(left_out.T)  # the jackknife, of one network
-        d = improve(networks.mean(axis=0)) - theirs
-        c = s / n + np.diag(np.diag(s)) / 200 + np.eye(3) * 0.1**2 / 12
-        return d @ np.linalg.solve(c, d)
-
-    observed, count, flat = measure(rates, printed), 0, rates.reshape(n, 6)
-    truth, s = flat.mean(axis=0), np.cov(flat.T)
-    blocks = np.repeat(np.arange(3), 2)
-    for _ in range(2_000):
-        ours = rng.multivariate_normal(truth, s, n).reshape(n, 3, 2)
-        theirs = rng.multivariate_normal(truth, s * (blocks[:, None] == blocks) / 200).reshape(3, 2)
-        count += measure(ours, (100 * (1 - theirs[:, 1] / theirs[:, 0])).round(1)) >= observed
-    judged = judge_improvements(frame, fanouts).set_index("reading").loc[EQ5]
-    assert judged["t"] == pytest.approx(observed, rel=0.02)
-    assert judged["p"] == pytest.approx(count / 2_000, abs=0.03)
-    assert 0.05 < judged["p"] < 0.95  # or the comparison would say little
 
 
 def test_expected_verdicts_are_those_of_simulated_runs():
