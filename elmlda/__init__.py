@@ -1,7 +1,8 @@
 """Extreme learning machines with output weights by linear discriminant analysis.
 
 Experiments: `Sweep`, `Ensemble`, `Timing` and `Compare` take the command line's options as arguments.
-`run` computes the rows that a folder lacks; `report` makes tables, figures and pages from the rows.
+`run` computes the rows that a folder lacks; `report` makes tables, figures and pages from the rows, and
+`plot` returns one of the figures.
 Estimators for scikit-learn: `LDAClassifierCV`, `ELMClassifier` and `ELMEnsembleClassifier`.
 """
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from elmlda.errors import ElmldaError
     from elmlda.estimators import ELMClassifier, ELMEnsembleClassifier, LDAClassifierCV
     from elmlda.experiments.specs import Compare, Ensemble, Sweep, Timing
-    from elmlda.reports import report
+    from elmlda.reports import plot, report
 
 __version__ = "0.2.0"
 
@@ -27,6 +28,7 @@ _MODULES = {
     "Sweep": "experiments.specs",
     "Timing": "experiments.specs",
     "load_dataset": "datasets.catalogue",
+    "plot": "reports",
     "report": "reports",
 }
 __all__ = ["__version__", *sorted(_MODULES)]

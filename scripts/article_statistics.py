@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from article_differences import matches_statements
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 from scipy.stats import wishart
@@ -250,7 +251,7 @@ def tabulate_agreements(runs: Mapping[str, Records], reference: str) -> pd.DataF
 
     Runs with too few networks for a test are left out.
     """
-    comparable = {name: run.primary for name, run in runs.items() if run.matches_statements}
+    comparable = {name: run.primary for name, run in runs.items() if matches_statements(run)}
     tables = []
     for name in comparable:
         if name == reference:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elmlda.datasets.tables import Table
     from elmlda.experiments.runner import Plan
 
-FORMATS = ("csv", "svg", "md", "html", "png")
+FORMATS = ("csv", "svg", "md", "html", "png", "pdf")
 OWN, SHIPPED = Path("results/mnist"), Path("results/paper")
 """Default folder of runs on MNIST, and the registered run of a clone."""
 NAME_WIDTH = 14
@@ -118,7 +118,7 @@ def verify(folder: Path, n: int, fanout: int | None, seed: int, dataset: str | N
     "formats",
     type=click.Choice(FORMATS),
     multiple=True,
-    help="Make only this; may be given several times.  [default: all but png]",
+    help="Make only this; may be given several times.  [default: all but png and pdf]",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser afterwards.")
 def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> None:

@@ -22,7 +22,7 @@ from elmlda import paper
 from elmlda.core import FloatArray
 from elmlda.reports import stats, tables
 from elmlda.reports.load import METHODS, Records, percents
-from elmlda.reports.stats import LEVEL, NAN, Estimate, Sample, estimate_mean
+from elmlda.reports.stats import FEWEST_REPEATS, LEVEL, NAN, Estimate, Sample, estimate_mean
 from elmlda.reports.tables import IMPROVEMENT_ROUNDING, IMPROVEMENTS, PRINTED, RATE_ROUNDING, ROUNDING
 
 RATE_MARGIN, IMPROVEMENT_MARGIN, AVERAGE_MARGIN = 0.02, 1.0, 0.5
@@ -37,9 +37,11 @@ READINGS = {EQ5: "pi", CONSTANT: "pi_constant"}
 """Reading of PI-ELM -> its method. Eq. (5) has no constant unit; Eq. (16) gives LDA-ELM one."""
 LOG_RATIO = "log ratio"
 """Unit of a ratio that is judged as a logarithm and shown in per cent."""
-REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE, NOT_RUN = VERDICTS = (
-    "reproduced", "not reproduced", "inconclusive", "not run",
+REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE, NOT_RUN, TOO_FEW = VERDICTS = (
+    "reproduced", "not reproduced", "inconclusive", "not run yet", "too few networks",
 )  # fmt: skip
+FEWEST_NETWORKS = 20
+"""Error rates of fewer networks get no verdict: Student's interval of so few may miss by chance."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Check:
     printed: float = NAN
     rounding: float = 0.0
     paper_repeats: int = paper.REPEATS
+    fewest: int = FEWEST_NETWORKS
 
     def z(self, printed: float) -> float:
         """Return ours minus a printed number in standard errors of the difference."""
@@ -66,9 +69,9 @@ class Check:
 
     def judge(self, level: float = LEVEL) -> str:
         """Return the rule's verdict on this number alone."""
+        if self.ours.n < self.fewest:
+            return TOO_FEW if self.ours.n else NOT_RUN
         low, high = self.ours.interval(level)
-        if math.isnan(low):
-            return INCONCLUSIVE if self.ours.n else NOT_RUN
         if self.low < low and high < self.high:
             return REPRODUCED
         nearest = min(max(self.ours.value, self.low), self.high)
@@ -100,8 +103,9 @@ class Claim:
         computed = [check for check in self.checks if check.ours.n]
         shown = min(failing or computed or self.checks, key=lambda check: check.slack)
         verdict = REPRODUCED if single == {REPRODUCED} else INCONCLUSIVE
-        if failing or NOT_RUN in single:
-            verdict = NOT_REPRODUCED if failing else NOT_RUN
+        for missing in (TOO_FEW, NOT_RUN):
+            verdict = missing if missing in single else verdict
+        verdict = NOT_REPRODUCED if failing else verdict
         numbers = [shown.low, shown.high, shown.ours.value, *shown.ours.interval()]
         if self.unit == LOG_RATIO:
             numbers = [float(100 * np.expm1(number)) for number in numbers]
@@ -113,7 +117,8 @@ class Claim:
             "unit": "%" if self.unit == LOG_RATIO else self.unit, "paper": shown.printed,
             "region_low": region_low, "region_high": region_high, "at": shown.at, "ours": ours,
             "low": low, "high": high, "z": shown.z(shown.printed),
-            "repeats": min((check.ours.n for check in computed), default=0), "verdict": verdict,
+            "repeats": min((check.ours.n for check in computed), default=0),
+            "needed": shown.fewest, "verdict": verdict,
         }  # fmt: skip
 
 
@@ -154,15 +159,21 @@ def _claim_methods(rates: pd.DataFrame, reading: str) -> Iterator[Claim]:
         pi, lda = take_both(rates, reading, [fanout])[:, 0].T
         printed = PRINTED["pi"].get(fanout, NAN) - PRINTED["lda"].get(fanout, NAN)
         gap = estimate_mean(pi - lda)
-        checks += [Check(f"fan-out {fanout}", gap, 0, printed=printed, rounding=DIFFERENCE_ROUNDING)]
+        checks += [
+            Check(
+                f"PI − LDA at fan-out {fanout}", gap, 0, printed=printed, rounding=DIFFERENCE_ROUNDING
+            )
+        ]
     yield state("lda-better", text, "Section 3, Fig. 1", checks)
     gains = stats.jackknife(stats.improvement, take_both(rates, reading, paper.FANOUTS))
     average, n = paper.AVERAGE_IMPROVEMENT_PERCENT, len(paper.FANOUTS)
     region = average - AVERAGE_MARGIN, average + AVERAGE_MARGIN
-    check = Check("", gains.combine(np.full(n, 1 / n)), *region, average, IMPROVEMENT_ROUNDING)
+    check = Check(
+        "average improvement", gains.combine(np.full(n, 1 / n)), *region, average, IMPROVEMENT_ROUNDING
+    )
     text = f"LDA-ELM's error rate is {average} % lower on average over the {n} printed fan-outs"
     yield state("average-improvement", text, "Section 3, Conclusion", [check], "%")
-    text = f"The benefit is larger at small fan-outs: up to {SMALL_FANOUT} against above; the slope"
+    text = "The improvement is larger at small fan-outs"
     yield state("larger-at-small-fanouts", text, "Section 3", list(_check_decline(gains)))
     text = "The error rate falls from each printed fan-out to the next, for both methods"
     checks = list(_check_falls(rates, READINGS[reading]))
@@ -175,7 +186,10 @@ def _check_decline(gains: Sample) -> Iterator[Check]:
     is_small = fanouts <= SMALL_FANOUT
     cut = np.where(is_small, 1 / is_small.sum(), -1 / (~is_small).sum())
     doublings = np.log2(fanouts) - np.log2(fanouts).mean()
-    for at, weights in (("the cut", cut), ("the slope", -doublings / (doublings @ doublings))):
+    for at, weights in (
+        (f"up to fan-out {SMALL_FANOUT} minus above", cut),
+        ("fall per doubling of the fan-out", -doublings / (doublings @ doublings)),
+    ):
         rounding = IMPROVEMENT_ROUNDING * float(np.linalg.norm(weights))
         yield Check(at, gains.combine(weights), 0, math.inf, float(weights @ printed), rounding)
 
@@ -184,7 +198,7 @@ def _check_falls(rates: pd.DataFrame, pi: str) -> Iterator[Check]:
     for method, name in ((pi, "PI-ELM"), ("lda", "LDA-ELM")):
         for less, more in pairwise(paper.FANOUTS):
             both = stats.sample_means(take(rates, [(method, less), (method, more)]))
-            fall, at = both.combine(np.array([1.0, -1.0])), f"{name} from {less} to {more}"
+            fall, at = both.combine(np.array([1.0, -1.0])), f"{name}'s fall from {less} to {more}"
             printed = PRINTED[method][less] - PRINTED[method][more]
             yield Check(at, fall, 0, math.inf, printed, DIFFERENCE_ROUNDING)
 
@@ -197,7 +211,13 @@ def _claim_time(timing: pd.DataFrame) -> Claim:
     border = math.log1p(paper.LARGEST_OVERHEAD_PERCENT / 100)
     ratios = {f: tables.log_ratios(timing[timing["fanout"] == f]) for f in paper.FANOUTS}
     checks = [
-        Check(f"fan-out {fanout}", estimate_mean(logs), high=border, paper_repeats=1)
+        Check(
+            f"at fan-out {fanout}",
+            estimate_mean(logs),
+            high=border,
+            paper_repeats=1,
+            fewest=FEWEST_REPEATS,
+        )
         for fanout, logs in ratios.items()
     ]
     text = f"LDA-ELM takes less than {paper.LARGEST_OVERHEAD_PERCENT:.0f} % more time than PI-ELM"
@@ -226,7 +246,7 @@ def _claim_ensembles(run: Records) -> Iterator[Claim]:
     rate = printed[largest]
     high = RATE_MARGIN * rate
     others = [_check_sizes(sample, {largest: 1, n: -1}, high=high) for n in ALL_SIZES[:-1]]
-    text = f"No other number of networks up to {largest} has an error rate lower by 2 % of {rate}"
+    text = f"No other number of networks up to {largest} has an error rate lower by more than 2 %"
     yield Claim("twenty-best", text, place, others)
 
 
@@ -248,8 +268,9 @@ def _check_sizes(
         weights[size - 1] = weight
     printed = sum(w * paper.ENSEMBLE_ERROR_PERCENT.get(size, NAN) for size, w in parts.items())
     rounding = RATE_ROUNDING * math.sqrt(len(parts))
-    at = " and ".join(str(size) for size in parts) + " networks"
-    return Check(at, sample.combine(weights), low, high, printed, rounding, paper.ENSEMBLE_REPEATS)
+    at, ours = " minus ".join(str(size) for size in parts) + " networks", sample.combine(weights)
+    n = paper.ENSEMBLE_REPEATS
+    return Check(at, ours, low, high, printed, rounding, n, fewest=FEWEST_REPEATS)
 
 
 def _claim_cells(primary: pd.DataFrame) -> Iterator[Claim]:

@@ -16,7 +16,7 @@ from elmlda import paper
 from elmlda.core import FloatArray, IntArray
 from elmlda.core.evaluate import posteriors
 from elmlda.datasets.arrays import NOT_ARRAYS
-from elmlda.datasets.catalogue import is_mnist
+from elmlda.datasets.catalogue import CATALOGUE, is_mnist
 from elmlda.errors import LONGEST_NAME, ElmldaError, printable
 from elmlda.experiments.specs import list_options
 from elmlda.options import LEAVE_ONE_OUT
@@ -47,6 +47,8 @@ class Records:
     @property
     def name(self) -> str:
         """The dataset's name for display."""
+        if self.is_mnist:
+            return "MNIST"
         return printable(self.manifest["run"].get("dataset", "unnamed"), LONGEST_NAME)
 
     @property
@@ -77,10 +79,12 @@ class Records:
         return matches_paper(self.manifest["run"], self.manifest["experiments"].get("sweep", {}))
 
     @property
-    def matches_statements(self) -> bool:
-        """Whether the data, and all options that the paper states, are the paper's."""
-        own = self.manifest["experiments"].get("sweep", {})
-        return matches_paper(self.manifest["run"], own, stated_only=True)
+    def n_networks(self) -> int:
+        """Number of networks that were tested at all sizes; a network of each fold counts once."""
+        rows = self.primary
+        counts = rows.groupby(["repeat", rows["fold"].fillna(-1)])["n_hidden"].count()
+        whole = counts[counts == rows["n_hidden"].nunique()]
+        return int(whole.index.get_level_values("repeat").nunique())
 
     @property
     def overlap(self) -> float:
@@ -94,20 +98,38 @@ class Records:
         labels = self.sweep["ridge_label"]
         return self.sweep[labels == labels.iloc[0]] if len(labels) else self.sweep
 
-    def read_posteriors(self, kind: str) -> list[tuple[IntArray, FloatArray]]:
-        """Return (labels, posteriors) of each kept network, for `posteriors` or `tempered` ones.
+    @cached_property
+    def classes(self) -> list[str]:
+        """Names of the classes, if test posteriors are kept."""
+        return [str(name) for name in self._read_test("classes")]
 
-        Posteriors are n_test × n_classes. In cross-validation a network has the labels of its fold.
-        """
+    def _read_test(self, name: str) -> Any:
+        """Read the classes' names or the labels of the test samples; nothing if they are not kept."""
         path = self.folder / KEPT / "test.npz"
         if not path.is_file():
             return []
         try:
             # Given a path, numpy would leave the descriptor of a torn file open.
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as test:
-                labels = test["labels"]
+                return test[name]
         except (OSError, KeyError, *NOT_ARRAYS) as error:
             raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error
+
+    def read_images(self, labels: IntArray) -> FloatArray | None:
+        """Return the test images of a data set of the catalogue; None if the labels are not theirs."""
+        for info in CATALOGUE.values():
+            if info.image_shape and info.checksums == self.checksums and info.is_here:
+                test = info.load().split().test
+                if test and np.array_equal(test.labels, labels):
+                    return np.asarray(test.inputs.reshape(-1, *info.image_shape))
+        return None
+
+    def read_posteriors(self, kind: str) -> list[tuple[IntArray, FloatArray]]:
+        """Return (labels, posteriors) of each kept network, for `posteriors` or `tempered` ones.
+
+        Posteriors are n_test × n_classes. In cross-validation a network has the labels of its fold.
+        """
+        labels = self._read_test("labels")
         part = "" if list_kept(self.folder) else MEMBERS
         networks = list_kept(self.folder, part)
         names = "labels", "loo_temperature", "log_posteriors", kind
@@ -176,13 +198,6 @@ def read_notes(folder: Path) -> str:
         return path.read_text("utf-8") if path.is_file() else ""
     except (OSError, UnicodeError) as error:
         raise ElmldaError(f"{path}: can't be read ({str(error)[:200]}).") from error
-
-
-def differing(runs: Mapping[str, Records]) -> list[str]:
-    """List the settings in which the runs differ."""
-    settings = [run.settings for run in runs.values()]
-    names = sorted(set().union(*settings))
-    return [name for name in names if any(s.get(name) != settings[0].get(name) for s in settings)]
 
 
 def percents(rows: pd.DataFrame, columns: str = "fanout") -> pd.DataFrame:

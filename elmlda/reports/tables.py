@@ -19,7 +19,7 @@ from elmlda.core.evaluate import confidence_bins
 from elmlda.errors import ElmldaError
 from elmlda.reports import stats
 from elmlda.reports.load import METHODS, Records
-from elmlda.reports.stats import NAN, Estimate, estimate_mean
+from elmlda.reports.stats import NAN, Estimate, estimate_mean, holm
 
 IMPROVEMENTS = {"improvement": "pi", "constant_improvement": "pi_constant"}
 """Improvement of LDA-ELM -> the method that it improves on."""
@@ -32,12 +32,6 @@ TABLE1 = {
     "% improvement": ("improvement_percent", "paper_improvement_percent"),
 }
 """Rows of Table 1 -> columns of `rate_table` with our numbers and with the paper's."""
-TABLE2 = {
-    METHODS["pi"]: ("pi_cpu_seconds", "paper_pi_seconds"),
-    METHODS["lda"]: ("lda_cpu_seconds", "paper_lda_seconds"),
-    "% extra time": ("overhead_percent", "paper_overhead_percent"),
-}
-"""Rows of Table 2 -> columns of `time_table` with our numbers and with the paper's."""
 BASELINE_NAMES = {"majority": "largest class", "logistic_regression": "logistic regression"}
 PRINTED: dict[str, Mapping[Any, float]] = {
     **dict.fromkeys(["pi", "pi_constant"], paper.PI_ERROR_PERCENT),
@@ -45,7 +39,15 @@ PRINTED: dict[str, Mapping[Any, float]] = {
     **dict.fromkeys(IMPROVEMENTS, paper.IMPROVEMENT_PERCENT),
 }
 """Rows of the paper's Table 1, by fan-out."""
+DATASET_COLUMNS = [
+    "dataset", "tested_on", "ridge", "mean_ridge", "fanout", "n_hidden", "repeats",
+    "pi_error_percent", "pi_interval", "pi_constant_error_percent", "pi_constant_interval",
+    "lda_error_percent", "lda_interval", "difference", "difference_interval", "p", "p_holm",
+]  # fmt: skip
+
+
 SCORES = ("log_loss", "brier", "calibration_error")
+N_MISTAKES = 20
 NO_VALUES = pd.Series(dtype=float)
 
 
@@ -62,31 +64,53 @@ def in_papers_shape(
     rows : method -> the details' columns with our numbers and with the paper's
     by_fanout : whether sizes are named by their fan-out instead of their hidden units
     """
-    if details.empty:
-        return pd.DataFrame()
     wide = details.set_index(details["fanout" if by_fanout else "n_hidden"].map("{:g}".format))
     printed = wide["fanout"].isin(paper.FANOUTS)
     wide = wide[printed] if by_fanout and printed.any() else wide
-    table = [
-        {"method": method, "source": source, **wide[column].to_dict()}
-        for method, columns in rows.items()
-        for source, column in zip(("ours", "paper"), columns, strict=True)
-        if source == "ours" or wide[column].notna().any()
-    ]
-    return pd.DataFrame(table)
+    table = []
+    for method, columns in rows.items():
+        for source, column in zip(("ours", "paper"), columns, strict=True):
+            if wide[column].notna().any():
+                table.append(wide[column].rename((method, source)))
+    shaped = pd.DataFrame(table)
+    shaped.index = pd.MultiIndex.from_tuples(shaped.index, names=["method", "source"])
+    return shaped.reset_index()
+
+
+def first_ridge(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the first ridge."""
+    return rates[rates["ridge"] == rates["ridge"].iloc[0]] if len(rates) else rates
 
 
 def table1(run: Records, rates: pd.DataFrame) -> pd.DataFrame:
     """Return Table 1 for the first ridge, with the baselines of a run on other data below it."""
     if rates.empty:
-        return pd.DataFrame()
-    first = rates[rates["ridge"] == rates["ridge"].iloc[0]]
-    table = in_papers_shape(first, TABLE1, run.is_mnist)
-    for method, rows in run.baselines.groupby("method", sort=False):
-        rate = 100 * rows["errors"].sum() / rows["n_test"].sum()
-        names = {"method": BASELINE_NAMES.get(str(method), method), "source": "ours"}
-        table.loc[len(table)] = {**dict.fromkeys(table.columns, rate), **names}
+        return rates
+    table = in_papers_shape(first_ridge(rates), TABLE1, run.is_mnist)
+    for method, percent in list_baselines(run).items():
+        values = {**dict.fromkeys(table, percent), "method": method, "source": "ours"}
+        table.loc[len(table)] = pd.Series(values)
     return table
+
+
+def list_baselines(run: Records) -> dict[str, float]:
+    """Return the error rate of each recorded baseline in per cent, by its name."""
+    sums = run.baselines.groupby("method", sort=False)[["errors", "n_test"]].sum()
+    return {BASELINE_NAMES.get(str(m), str(m)): 100 * e / n for m, e, n in sums.itertuples()}
+
+
+def table2(run: Records, times: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 2 in processor time or, if a run has none, in elapsed time."""
+    if times.empty:
+        return pd.DataFrame()
+    has_cpu = times["pi_cpu_seconds"].notna().any()
+    clock, extra = ("cpu", "overhead_percent") if has_cpu else ("elapsed", "elapsed_overhead_percent")
+    rows = {
+        METHODS["pi"]: (f"pi_{clock}_seconds", "paper_pi_seconds"),
+        METHODS["lda"]: (f"lda_{clock}_seconds", "paper_lda_seconds"),
+        "% extra time": (extra, "paper_overhead_percent"),
+    }
+    return in_papers_shape(times, rows, run.is_mnist)
 
 
 def rate_table(run: Records) -> pd.DataFrame:
@@ -253,9 +277,9 @@ def posterior_table(run: Records) -> pd.DataFrame:
 
 
 def reliability(run: Records) -> pd.DataFrame:
-    """Tabulate accuracy by bin of confidence over all kept networks, untempered and tempered."""
+    """Tabulate accuracy by bin of confidence over all kept networks, without and with temperature."""
     tables = {}
-    for name, kind in (("by Eq. (14)", "posteriors"), ("tempered", "tempered")):
+    for name, kind in (("by Eq. (14)", "posteriors"), ("with temperature", "tempered")):
         networks = [
             pd.DataFrame({"confidence": p.max(axis=1), "accuracy": p.argmax(axis=1) == labels})
             for labels, p in run.read_posteriors(kind)
@@ -265,3 +289,51 @@ def reliability(run: Records) -> pd.DataFrame:
             bins = samples.groupby(confidence_bins(samples["confidence"].to_numpy()))
             tables[name] = bins.mean().assign(samples=bins.size())
     return pd.concat(tables, names=["posteriors", "bin"]).reset_index() if tables else pd.DataFrame()
+
+
+def count_mistakes(run: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Count the wrong answers of all kept networks.
+
+    Returns
+    -------
+    confusion : mean number of errors of one network, true × predicted class
+    mistakes : the test images that most networks misclassify, with the true class, the most frequent
+        wrong answer and the share of networks that are wrong; none if the images are not known
+    """
+    networks = [(labels, p.argmax(axis=1)) for labels, p in run.read_posteriors("posteriors")]
+    if not networks:
+        return pd.DataFrame(), pd.DataFrame()
+    n = len(run.classes)
+    n_groups = run.sweep["fold"].nunique() or 1  # a network of all folds tests every sample once
+    pairs = sum(np.bincount(n * true + guess, minlength=n * n) for true, guess in networks)
+    errors = np.asarray(pairs, float).reshape(n, n) / len(networks) * n_groups
+    np.fill_diagonal(errors, NAN)
+    confusion = pd.DataFrame(errors, run.classes, run.classes)
+    labels = networks[0][0]
+    images = run.read_images(labels)
+    if images is None:
+        return confusion, pd.DataFrame()
+    guesses = np.stack([guess for _, guess in networks])
+    wrong = (guesses != labels).mean(axis=0)
+    rows = []
+    most = np.argsort(-wrong, kind="stable")[:N_MISTAKES]
+    for i in most[wrong[most] > 0.5]:
+        guess = np.bincount(guesses[guesses[:, i] != labels[i], i], minlength=n).argmax()
+        names = {"true": run.classes[labels[i]], "predicted": run.classes[guess]}
+        rows += [{"image": images[i], **names, "share": wrong[i]}]
+    return confusion, pd.DataFrame(rows)
+
+
+def tabulate_datasets(runs: Mapping[str, Records]) -> pd.DataFrame:
+    """Tabulate both methods' error rates for each dataset, ridge and hidden size.
+
+    Columns
+    -------
+    tested_on : "folds" of cross-validation, or the dataset's own "test part"
+    p : t-test of PI - LDA, over folds (corrected for their overlap) or over networks
+    p_holm : Holm's correction, within each kind of `tested_on`
+    """
+    kinds = {name: "folds" if run.overlap else "test part" for name, run in runs.items()}
+    parts = [rate_table(run).assign(dataset=name, tested_on=kinds[name]) for name, run in runs.items()]
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(p_holm=table.groupby("tested_on")["p"].transform(holm))[DATASET_COLUMNS]

@@ -43,9 +43,12 @@ def test_chance_on_the_papers_side_can_explain_a_number_outside():
     assert Check("", ours, 1.0, 2.0, 1.5, paper_repeats=10_000_000).judge() == "not reproduced"
 
 
-@pytest.mark.parametrize(("n", "verdict"), [(0, "not run"), (1, "inconclusive"), (2, "inconclusive")])
+@pytest.mark.parametrize(
+    ("n", "verdict"),
+    [(0, "not run yet"), (1, "too few networks"), (19, "too few networks"), (20, "reproduced")],
+)
 def test_too_few_repeats_decide_nothing(n, verdict):
-    ours = Estimate(5.0, math.nan, n) if n else Estimate()
+    ours = Estimate(1.5, 0.1, n, spread=0.0) if n else Estimate()
     assert Check("", ours, 1.0, 2.0, 1.5).judge() == verdict
 
 
@@ -57,7 +60,7 @@ def test_a_claim_about_several_numbers_needs_all_of_them():
     good, open_, missing = check(1.5, 0.1), check(1.9, 0.1), Check("", Estimate(), 1.0, 2.0)
     assert decide(good, good)["verdict"] == "reproduced"
     assert decide(good, open_)["verdict"] == "inconclusive"
-    assert decide(good, missing)["verdict"] == "not run"
+    assert decide(good, missing)["verdict"] == "not run yet"
     assert decide(good, check(3.0, 0.1), missing)["verdict"] == "not reproduced"
 
 
@@ -155,15 +158,15 @@ def test_another_ensembles_size_is_not_the_papers(tmp_path):
     tables = {"sweep": simulate_sweep(RNG(2), n=3), "draws": simulate_draws(RNG(2), n=30)}
     run = read_records(make_run(tmp_path / "run", experiments=experiments, **tables))
     table = claims.judge_claims(run).set_index("key")
-    assert set(table.filter(like="ensemble", axis=0)["verdict"]) == {"not run"}
+    assert set(table.filter(like="ensemble", axis=0)["verdict"]) == {"not run yet"}
 
 
 def test_missing_fanouts_are_not_run(tmp_path):
     run = read_records(make_run(tmp_path / "run", sweep=simulate_sweep(RNG(3), n=30, fanouts=(1, 2))))
     table = claims.judge_claims(run).set_index("key")
-    assert table.loc["table1-pi-1", "verdict"] != "not run"
-    assert table.loc["table1-pi-3", "verdict"] == "not run"
-    assert table.loc["lda-better", "verdict"] == "not run"
+    assert table.loc["table1-pi-1", "verdict"] != "not run yet"
+    assert table.loc["table1-pi-3", "verdict"] == "not run yet"
+    assert table.loc["lda-better", "verdict"] == "not run yet"
 
 
 def test_a_size_without_lda_counts_for_pi_alone(tmp_path):
@@ -171,5 +174,5 @@ def test_a_size_without_lda_counts_for_pi_alone(tmp_path):
     run = read_records(make_run(tmp_path / "run", sweep=sweep(counts)))
     table = claims.judge_claims(run).set_index("key")
     assert table.loc["table1-pi-1", "repeats"] == 5
-    assert table.loc["table1-lda-1", "verdict"] == "not run"
+    assert table.loc["table1-lda-1", "verdict"] == "not run yet"
     assert table.loc["table1-lda-2", "repeats"] == 3

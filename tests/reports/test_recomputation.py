@@ -45,7 +45,7 @@ class Number:
         """Return (value, low, high, z, verdict)."""
         n = len(self.values)
         if n < 3:
-            return (np.nan,) * 4 + ("inconclusive" if n else "not run",)
+            return (np.nan,) * 4 + ("inconclusive" if n else "not run yet",)
         half = self.se * stats.t.ppf(0.5 + level / 2, n - 1)
         bottom, top = self.value - half, self.value + half
         nearest = min(max(self.value, self.low), self.high)
@@ -65,8 +65,8 @@ class Number:
 def judge_all(numbers):
     """Return the number that is closest to failing, with the verdict on all."""
     alone = [number.judge()[4] for number in numbers]
-    if "not run" in alone:
-        return (np.nan,) * 4 + ("not run",)
+    if "not run yet" in alone:
+        return (np.nan,) * 4 + ("not run yet",)
     level = 1 - 0.05 / len(numbers)
     failing = [number for number in numbers if number.judge(level)[4] == "not reproduced"]
     shown = min(failing or numbers, key=Number.slack)
@@ -181,7 +181,7 @@ def recompute_ensembles(folder):
 
 def recompute_time(folder):
     if not (folder / "timing.csv").exists():
-        return (np.nan,) * 4 + ("not run",)
+        return (np.nan,) * 4 + ("not run yet",)
     timing = pd.read_csv(folder / "timing.csv")
     wide = timing[timing["method"] != "both"].pivot(
         index=["fanout", "pair"], columns="method", values="cpu_seconds"
@@ -234,7 +234,7 @@ def test_every_verdict_z_and_interval(folder):
     for key, claim in claims.iterrows():
         *numbers, verdict = results[key]
         assert claim["verdict"] == verdict, key
-        if verdict != "not run":
+        if verdict != "not run yet":
             shown = claim[["ours", "low", "high", "z"]].to_numpy(float)
             np.testing.assert_allclose(shown, numbers, rtol=2e-5, atol=2e-6, err_msg=key)
 

@@ -25,7 +25,7 @@ from made_runs import (
 )
 
 from elmlda.errors import ElmldaError
-from elmlda.reports import report
+from elmlda.reports import plot, report
 from elmlda.reports.render import format_number
 
 ROOT = Path(__file__).parents[2]
@@ -48,13 +48,14 @@ def whole(tmp_path_factory):
     make_run(folder, sweep=simulate_sweep(rng).assign(log_loss=0.5, temperature=0.4), **tables)
     keep(folder, posteriors, labels, tempered=posteriors**0.5)
     (folder / "NOTES.md").write_text("What people say.\n\n- a `list`", "utf-8")
-    inside = {**MNIST, "activation": "softsign"}
-    make_run(folder / "softsign", run=inside, sweep=simulate_sweep(rng, n=40, fanouts=(1, 2, 3)))
     return report(folder)
 
 
-def test_the_headline_of_a_whole_run_has_the_verdicts(whole):
-    assert re.search(r"\b2\d of 26 rates and \d+ of 11 statements", whole.headline)
+def test_a_whole_run_says_what_came_out_beside_the_paper(whole):
+    assert re.findall(r"\d+\.\d %", whole.headline)[1] == "3.1 %"
+    assert "all 20 fan-outs" in whole.headline
+    assert not whole.page.missing
+    assert "26" in whole.page.result[-1]
     assert pd.read_csv(whole.folder / "claims.csv")["counted"].sum() == 37
     assert whole.headline in str(whole)
     assert len(str(whole).splitlines()) <= 6
@@ -62,8 +63,8 @@ def test_the_headline_of_a_whole_run_has_the_verdicts(whole):
 
 def test_a_whole_run_has_every_file_and_a_small_page(whole):
     names = {path.name for path in whole.files}
-    figures = "fig1 fig2 times posteriors reliability differences"
-    tables = "table1 table2 claims ensemble_table posteriors differences counts"
+    figures = "fig1 fig2 posteriors reliability confusion"
+    tables = "table1 table2 table1_details table2_details claims ensemble_table posteriors"
     assert names >= {f"{name}.svg" for name in figures.split()}
     assert names >= {f"{name}.csv" for name in tables.split()}
     assert all(path.exists() for path in whole.files)
@@ -72,6 +73,14 @@ def test_a_whole_run_has_every_file_and_a_small_page(whole):
     assert page.count("![") == len(figures.split())
     for text in ("7.20", "What people say.", "Abacus 7"):  # the paper's, the notes, the machine
         assert text in page
+
+
+def test_a_notebook_shows_the_result_the_figures_and_the_tables(whole):
+    html = whole._repr_html_()
+    assert html.count("<img") == 4
+    assert html.count("<table") == 3
+    assert whole.headline.partition(";")[0] in html
+    assert "<script" not in html
 
 
 def test_the_same_rows_give_the_same_bytes(whole, tmp_path, monkeypatch):
@@ -86,26 +95,49 @@ def test_the_same_rows_give_the_same_bytes(whole, tmp_path, monkeypatch):
     assert not re.search(r"\b20[2-9]\d-\d\d-\d\d|dc:date", text)
 
 
-def test_a_run_in_progress_is_interim(tmp_path):
-    table = simulate_sweep(np.random.default_rng(1), n=3)
-    torn = make_run(tmp_path / "run", sweep=table)
+def test_a_run_in_progress_says_what_is_missing_and_how_to_go_on(tmp_path):
+    table = simulate_sweep(np.random.default_rng(1), n=3, fanouts=(1, 2, 3))
+    command = "elmlda sweep --fanout=1-3 --repeats 3 --seed 5 --jobs 2 --out 'my run'"
+    torn = make_run(tmp_path / "run", sweep=table, commands=[command])
     with (torn / "sweep.csv").open("a") as file:
         file.write("3,,784,1,fixed,0,7")  # the writer is in the middle of a line
-    interim = report(torn, ["csv"])
-    assert "3 of 200" in interim.headline
-    n_open = (pd.read_csv(torn / "claims.csv").query("counted")["verdict"] == "inconclusive").sum()
-    assert n_open > 0
-    assert f": {n_open};" in interim.headline
+    partial = report(torn, ["csv", "md"])
+    assert "3 networks" in partial.headline
+    assert list(partial.page.missing.values()) == [
+        "elmlda sweep --fanout 1-20 --repeats 200 --seed 5 --jobs 2 --out 'my run'",
+        "elmlda ensemble --seed 5 --out 'my run'",
+        "elmlda timing --seed 5 --out 'my run'",
+    ]
+    text = (torn / "report.md").read_text("utf-8").partition("## How")[0]
+    assert "of 26" not in text
+    claims = pd.read_csv(torn / "claims.csv")
+    assert set(claims["verdict"]) == {"too few networks", "not run yet"}
+    assert set(claims.loc[claims["kind"] == "rate", "needed"]) == {20}
 
 
-def test_other_data_have_their_result_as_headline_and_no_number_of_the_papers(tmp_path):
-    folder = pets(tmp_path / "run")
+def test_other_data_have_their_result_and_no_number_of_the_papers(tmp_path):
+    baselines = pd.DataFrame({"method": ["logistic_regression"], "errors": [55], "n_test": [1000]})
+    folder = pets(tmp_path / "run", baselines=baselines)
     result = report(folder)
-    assert re.findall(r"\d+\.?\d*", result.headline) == ["4.1", "5.1", "20"]
+    assert re.findall(r"\d+\.?\d*", result.headline) == ["20", "4.10", "5.10"]
+    assert re.findall(r"\d+\.?\d*", result.page.result[2]) == ["5.50"]
     assert not (folder / "claims.csv").exists()
     page = (folder / "report.md").read_text("utf-8")
-    for word in ("paper", "Paper", "Table 1", "7.20", "MNIST"):
+    for word in ("the paper", "Table 1", "7.20", "MNIST", "pixels"):
         assert word not in page
+    assert "| logistic regression | 5.50 |" in page
+
+
+def test_figures_can_be_changed_in_python(tmp_path):
+    folder = pets(tmp_path / "run")
+    figure = plot(folder, "fig1")
+    rates = figure.axes[0]
+    assert rates.get_lines()[0].get_ydata().tolist() == pytest.approx([7.2667, 5.1], abs=1e-4)
+    assert plot(folder).get_size_inches()[0] == 3.5
+    with pytest.raises(ElmldaError) as caught:
+        plot(folder, "fig3")
+    assert "fig1" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_page_states_every_option_of_the_networks_defaults_too(tmp_path):
@@ -139,7 +171,7 @@ def test_tables_of_two_runs_have_the_same_columns(whole, tmp_path):
 def test_odd_runs_have_a_report_with_gaps(tmp_path, counts, run):
     folder = make_run(tmp_path / "run", run=run, sweep=sweep(counts, n_test=100))
     assert report(folder).headline
-    assert "nan" not in (folder / "report.md").read_text("utf-8")
+    assert not re.search(r"\bnan\b", (folder / "report.md").read_text("utf-8"))
     assert pd.read_csv(folder / "table1_details.csv")["repeats"].tolist() == [
         len(c) for c in counts.values()
     ]
@@ -225,34 +257,23 @@ def test_a_folder_that_can_not_be_written_is_one_line(tmp_path):
     assert not list(folder.glob(".*"))
 
 
-def test_runs_that_differ_in_a_setting_are_compared(tmp_path):
-    for i, activation in enumerate(("tanh", "softsign", "logistic")):
-        rng = np.random.default_rng(i)
-        table = simulate_sweep(rng, n=12, fanouts=(1, 2, 3), pi_shift=i)
-        make_run(tmp_path / activation, run={**MNIST, "activation": activation}, sweep=table)
-    assert "activation" in report(tmp_path).headline
-    table = pd.read_csv(tmp_path / "differences.csv")
-    assert set(table.loc[table["difference"].notna(), "reference"]) == {"logistic"}  # first of equals
-    assert (tmp_path / "differences.svg").exists()
-
-
-def test_data_sets_are_compared_and_an_empty_one_is_named(tmp_path):
+def test_several_runs_are_compared_and_an_empty_one_is_named(tmp_path):
     for name in ("ants", "bees"):
         table = sweep(COUNTS, n_test=1000, n_inputs=10)
         make_run(tmp_path / name, run={"dataset": name, "sha256": {"x": name}}, sweep=table)
     make_run(tmp_path / "cats", run=PETS)
     comparison = report(tmp_path)
-    assert re.findall(r"\d+", comparison.headline)[:3] == ["4", "2", "4"]  # cells, datasets, LDA better
-    assert "cats" in comparison.headline
+    assert re.findall(r"\d+", comparison.headline)[:2] == ["4", "4"]  # LDA-ELM is better in all cells
+    assert "cats" in comparison.page.result[-1]
     shutil.rmtree(tmp_path / "bees")
-    assert re.findall(r"\d+", report(tmp_path).headline)[:3] == ["2", "1", "2"]
+    assert re.findall(r"\d+", report(tmp_path).headline)[:2] == ["2", "2"]
 
 
-def test_runs_without_a_size_in_common_have_gaps(tmp_path):
+def test_runs_without_a_size_in_common_have_a_page(tmp_path):
     for name, fanout in (("a", 1), ("b", 2)):
         run = {**PETS, "bias": name == "b"}
         make_run(tmp_path / name, run=run, sweep=sweep({fanout: COUNTS[1]}, n_test=1000, n_inputs=10))
-    assert "bias" in report(tmp_path).headline
+    assert report(tmp_path).files
 
 
 def test_names_can_do_no_harm(tmp_path):
@@ -275,16 +296,20 @@ def test_a_notebooks_backend_that_is_missing_does_no_harm(tmp_path):
     assert (folder / "fig1.svg").exists()
 
 
-def test_png_can_be_asked_for(tmp_path):
-    files = report(pets(tmp_path / "run"), ["png"]).files
-    assert {path.suffix for path in files} == {".png"}
-    assert files[0].read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_other_formats_can_be_asked_for(tmp_path, suffix, start):
+    files = report(pets(tmp_path / "run"), [suffix]).files
+    assert {path.suffix for path in files} == {f".{suffix}"}
+    assert files[0].read_bytes().startswith(start)
 
 
 def test_figures_have_one_svg_for_light_and_dark(tmp_path):
     folder = pets(tmp_path / "run")
     report(folder, ["svg"])
     svg = (folder / "fig1.svg").read_text("utf-8")
+    texts = re.findall("<text[^>]*>([^<]*)</text>", svg)
+    assert {"10", "20"} <= set(texts)  # plain text on a logarithmic axis too
+    assert min(map(float, re.findall(r"font-size: ([\d.]+)px", svg))) >= 9
     assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"  # a viewer can read it
     assert "prefers-color-scheme:dark" in svg
     body = svg.partition("</style>")[2]

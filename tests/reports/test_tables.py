@@ -15,10 +15,10 @@ from made_runs import (
 )  # fmt: skip
 from scipy import stats as sp
 
-from elmlda import Sweep
+from elmlda import Sweep, load_dataset, paper
 from elmlda.core.evaluate import calibration_error
-from elmlda.reports import differences, tables
-from elmlda.reports.load import differing, percents, read_records
+from elmlda.reports import tables
+from elmlda.reports.load import percents, read_records
 
 COUNTS = {1: [(720, 715, 684), (730, 720, 690), (711, 713, 670)], 2: [(520, 519, 500)] * 3}
 
@@ -135,13 +135,82 @@ def test_scores_and_reliability(tmp_path):
     assert brier == pytest.approx(expected, nan_ok=True)
     right = np.mean([(p.argmax(axis=1) == labels).sum() for p in posteriors])
     bins = tables.reliability(run)
-    for kind, values in (("by Eq. (14)", posteriors), ("tempered", posteriors**0.5)):
+    for kind, values in (("by Eq. (14)", posteriors), ("with temperature", posteriors**0.5)):
         rows = bins[bins["posteriors"] == kind]
         assert (rows["accuracy"] * rows["samples"]).sum() == pytest.approx(3 * right)
         error = (rows["samples"] * abs(rows["confidence"] - rows["accuracy"])).sum() / rows[
             "samples"
         ].sum()
         assert error == pytest.approx(calibration_error(np.concatenate(values), np.tile(labels, 3)))
+
+
+def test_tables_have_the_papers_shape(tmp_path):
+    """Rows and columns of the paper's tables, whatever else the run has."""
+    counts = {f: [(500 + f, 500 + f, 490 + f)] * 3 for f in (*range(1, 21), 30)}
+    timing = simulate_timing(np.random.default_rng(1), fanouts=(*paper.FANOUTS, 11))
+    run = read(tmp_path, sweep=sweep(counts), timing=timing)
+    rates = tables.rate_table(run)
+    table1 = tables.table1(run, rates)
+    table2 = tables.table2(run, tables.time_table(run.timing, beside_paper=True))
+    for table, last in ((table1, "% improvement"), (table2, "% extra time")):
+        assert table.columns.tolist() == ["method", "source", *map(str, paper.FANOUTS)]
+        rows = [(m, s) for m in ("PI-ELM", "LDA-ELM", last) for s in ("ours", "paper")]
+        assert list(table[["method", "source"]].itertuples(index=False, name=None)) == rows
+    theirs = table1[table1["source"] == "paper"].drop(columns=["method", "source"]).to_numpy(float)
+    printed = paper.PI_ERROR_PERCENT, paper.LDA_ERROR_PERCENT, paper.IMPROVEMENT_PERCENT
+    assert theirs.tolist() == [list(row.values()) for row in printed]
+    theirs = table2[table2["source"] == "paper"].drop(columns=["method", "source"]).to_numpy(float)
+    assert theirs[0].tolist() == list(paper.PI_SECONDS.values())
+    assert theirs[1].tolist() == list(paper.LDA_SECONDS.values())
+    ours = table1.set_index(["method", "source"]).loc[("PI-ELM", "ours")]
+    assert ours.tolist() == pytest.approx([5 + f / 100 for f in paper.FANOUTS])
+
+
+def test_a_partial_run_has_the_columns_that_are_there(tmp_path):
+    run = read(tmp_path, sweep=sweep(COUNTS))
+    assert tables.table1(run, tables.rate_table(run)).columns.tolist() == ["method", "source", "1", "2"]
+    run = read_records(make_run(tmp_path / "b", sweep=sweep({11: COUNTS[1]})))
+    table = tables.table1(run, tables.rate_table(run))
+    assert table.columns.tolist() == ["method", "source", "11"]  # none of the printed ones
+    assert set(table["source"]) == {"ours"}
+
+
+def test_own_data_have_hidden_units_and_baselines(tmp_path):
+    rows = [(0, "majority", 20, 30), (1, "majority", 18, 30), (0, "logistic_regression", 3, 30)]
+    baselines = pd.DataFrame(rows, columns=["fold", "method", "errors", "n_test"])
+    run = read(tmp_path, run=PETS, sweep=sweep(COUNTS, 1000, 4), baselines=baselines)
+    table = tables.table1(run, tables.rate_table(run))
+    assert table.columns.tolist() == ["method", "source", "4", "8"]
+    by_method = table.set_index("method")["4"]
+    assert by_method["largest class"] == pytest.approx(100 * 38 / 60)
+    assert by_method["logistic regression"] == pytest.approx(10)
+
+
+def test_mistakes_are_counted_by_pairs_of_classes(tmp_path):
+    posteriors, labels = draw_posteriors(np.random.default_rng(8), 5)
+    folder = make_run(tmp_path / "run", run=PETS, sweep=sweep(COUNTS))
+    keep(folder, posteriors, labels)
+    confusion, mistakes = tables.count_mistakes(read_records(folder))
+    for true in range(4):
+        for guess in set(range(4)) - {true}:
+            n = np.mean([((p.argmax(1) == guess) & (labels == true)).sum() for p in posteriors])
+            assert confusion.iloc[true, guess] == pytest.approx(n)
+    assert np.isnan(np.diag(confusion)).all()
+    assert mistakes.empty  # nobody knows the images
+
+
+def test_images_that_most_networks_misclassify(tmp_path):
+    Sweep(dataset="digits", hidden="20", repeats=3).run(tmp_path)
+    mistakes = tables.count_mistakes(read_records(tmp_path))[1]
+    test = load_dataset("digits").split().test
+    assert len(mistakes) > 3
+    for image, true, predicted, share in mistakes.itertuples(index=False):
+        assert share > 0.5
+        assert true != predicted
+        assert any(
+            (image.ravel() == x).all() and str(y) == true
+            for x, y in zip(test.inputs, test.labels, strict=True)
+        )
 
 
 def test_folds_have_labels_of_their_own_and_overlap(tmp_path):
@@ -155,68 +224,6 @@ def test_folds_have_labels_of_their_own_and_overlap(tmp_path):
     losses = run.sweep.query("n_hidden == 20")["log_loss"]
     half = sp.t.ppf(0.975, 9) * losses.std() * np.sqrt(1 / 10 + 1 / 4)
     assert tables.posterior_table(run)["log_loss_interval"].iloc[-1] == pytest.approx(half)
-
-
-def test_paired_runs_are_compared_network_by_network(tmp_path):
-    rng = np.random.default_rng(4)
-    base = [tuple(rng.integers(680, 720, 3)) for _ in range(12)]
-    other = [tuple(np.array(row) + rng.integers(-3, 4, 3)) for row in base]
-    double = {**MNIST, "precision": "double"}
-    runs = {
-        "double": read_records(make_run(tmp_path / "a", run=double, sweep=sweep({1: other}))),
-        "mixed": read_records(make_run(tmp_path / "b", sweep=sweep({1: base}))),
-    }
-    assert differences.choose_reference(runs) == "mixed"
-    assert differing(runs) == ["precision"]
-    table = differences.tabulate_differences(runs, "mixed")
-    rows = table[table["run"] == "double"].set_index("method")
-    for place, method in enumerate(("pi", "pi_constant", "lda")):
-        counts = np.array(other)[:, place] - np.array(base)[:, place]
-        test = sp.ttest_1samp(counts / 100, 0)
-        assert rows.loc[method, "difference"] == pytest.approx(counts.mean() / 100)
-        assert rows.loc[method, "p"] == pytest.approx(test.pvalue)
-    assert rows["paper_error_percent"].tolist() == [7.20, 7.20, 6.84]
-
-
-def test_counts_that_differ_between_precisions(tmp_path):
-    """Thirty of forty networks have a second run, with known changes."""
-    rng = np.random.default_rng(7)
-    counts = {f: rng.integers(300, 700, (40, 3)) for f in (1, 2, 3)}
-    changed = {f: counts[f][:30].copy() for f in (1, 2)}
-    changed[1][[0, 4], 0] += [1, -2]
-    changed[2][4, 0] += 5
-    double = {**MNIST, "precision": "double"}
-    runs = {
-        "mixed": read_records(make_run(tmp_path / "a", sweep=sweep(counts))),
-        "double": read_records(make_run(tmp_path / "b", run=double, sweep=sweep(changed))),
-    }
-    table = differences.count_differences(runs, "mixed").set_index("method")
-    assert table["counts"].tolist() == [60, 60, 60]
-    assert table["differing"].tolist() == [3, 0, 0]
-    assert table.loc["pi", ["by_1", "by_2", "by_more", "largest"]].tolist() == [1, 1, 1, 5]
-    means = np.zeros(30)
-    means[[0, 4]] = [0.5, 1.5]
-    test = sp.ttest_1samp(means / 100, 0)
-    assert table.loc["pi", "difference"] == pytest.approx(means.mean() / 100)
-    assert table.loc["pi", "p"] == pytest.approx(test.pvalue)
-    assert table.loc["lda", ["difference", "p"]].tolist() == [0, 1]
-
-
-def test_runs_with_other_weights_are_two_samples(tmp_path):
-    rng = np.random.default_rng(5)
-    counts = [{1: [tuple(rng.integers(680, 720, 3)) for _ in range(n)]} for n in (9, 7)]
-    designs = ({}, {"design": "independent"})
-    runs = {
-        str(i): read_records(make_run(tmp_path / str(i), run={**MNIST, **design}, sweep=sweep(count)))
-        for i, (design, count) in enumerate(zip(designs, counts, strict=True))
-    }
-    row = differences.tabulate_differences(runs, "0").query("run == '1' and method == 'lda'").iloc[0]
-    a, b = (np.array(count[1])[:, 2] / 100 for count in reversed(counts))
-    test = sp.ttest_ind(a, b, equal_var=False)
-    interval = test.confidence_interval()
-    assert row["p"] == pytest.approx(test.pvalue)
-    assert row["difference_interval"] == pytest.approx((interval.high - interval.low) / 2)
-    assert not row["paired"]
 
 
 @pytest.fixture
@@ -239,7 +246,7 @@ def data_sets(tmp_path):
 
 
 def test_comparison_corrects_for_folds_and_each_kind_by_itself(data_sets):
-    table = differences.tabulate_datasets(data_sets)
+    table = tables.tabulate_datasets(data_sets)
     assert len(table) == 3 * 2 * 2
     cell = table.query("dataset == 'ants' and fanout == 1 and ridge == 'none'").iloc[0]
     rates = percents(data_sets["ants"].primary)

@@ -1,4 +1,4 @@
-"""Compare several runs: runs that differ in a setting, and PI-ELM with LDA-ELM on several datasets.
+"""Compare runs that differ in a setting: differences.csv and counts.csv, which the article reads.
 
 Runs that share input weights are paired network by network, others are two samples.
 """
@@ -15,15 +15,22 @@ from scipy.stats import ttest_ind
 
 from elmlda import paper
 from elmlda.experiments.specs import list_options
-from elmlda.reports.load import METHODS, Records, differing, percents
+from elmlda.reports.load import METHODS, Records, matches_paper, percents
 from elmlda.reports.stats import FEWEST_REPEATS, LEVEL, NAN, estimate_mean, holm
-from elmlda.reports.tables import PRINTED, RATE_ROUNDING, rate_table
+from elmlda.reports.tables import PRINTED, RATE_ROUNDING
 
-DATASET_COLUMNS = [
-    "dataset", "tested_on", "ridge", "mean_ridge", "fanout", "n_hidden", "repeats",
-    "pi_error_percent", "pi_interval", "pi_constant_error_percent", "pi_constant_interval",
-    "lda_error_percent", "lda_interval", "difference", "difference_interval", "p", "p_holm",
-]  # fmt: skip
+
+def differing(runs: Mapping[str, Records]) -> list[str]:
+    """List the settings in which the runs differ."""
+    settings = [run.settings for run in runs.values()]
+    names = sorted(set().union(*settings))
+    return [name for name in names if any(s.get(name) != settings[0].get(name) for s in settings)]
+
+
+def matches_statements(run: Records) -> bool:
+    """Return whether the data, and all options that the paper states, are the paper's."""
+    own = run.manifest["experiments"].get("sweep", {})
+    return matches_paper(run.manifest["run"], own, stated_only=True)
 
 
 def choose_reference(runs: Mapping[str, Records]) -> str:
@@ -54,7 +61,7 @@ def _compare(runs: Mapping[str, Records], name: str, reference: str) -> Iterator
         for n_hidden in sorted(set(ours[method]) & set(theirs[method])):
             a, b = ours[method, n_hidden], theirs[method, n_hidden]
             mean, fanout = estimate_mean(a, run.overlap), fanouts[n_hidden]
-            printed = PRINTED[method].get(fanout, NAN) if run.matches_statements else NAN
+            printed = PRINTED[method].get(fanout, NAN) if matches_statements(run) else NAN
             row = {"run": name, "method": method, "fanout": fanout, "n_hidden": n_hidden}
             row |= {"repeats": mean.n, "error_percent": mean.value, "interval": mean.half()}
             row |= {"sd": math.sqrt(mean.spread), "paper_error_percent": printed}
@@ -115,18 +122,3 @@ def count_differences(runs: Mapping[str, Records], reference: str) -> pd.DataFra
             row |= {"difference": mean.value, "difference_interval": mean.half(), "p": mean.p()}
             rows.append(row)
     return pd.DataFrame(rows)
-
-
-def tabulate_datasets(runs: Mapping[str, Records]) -> pd.DataFrame:
-    """Tabulate both methods' error rates for each dataset, ridge and hidden size.
-
-    Columns
-    -------
-    tested_on : "folds" of cross-validation, or the dataset's own "test part"
-    p : t-test of PI - LDA, over folds (corrected for their overlap) or over networks
-    p_holm : Holm's correction, within each kind of `tested_on`
-    """
-    kinds = {name: "folds" if run.overlap else "test part" for name, run in runs.items()}
-    parts = [rate_table(run).assign(dataset=name, tested_on=kinds[name]) for name, run in runs.items()]
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(p_holm=table.groupby("tested_on")["p"].transform(holm))[DATASET_COLUMNS]
