@@ -231,7 +231,7 @@ def test_what_cannot_work_is_one_line(refusal, tmp_path, command, words):
         ("sweep --cluster tcp://nowhere:1 --jobs 2", ["--cluster", "--jobs"]),
         ("ensemble --fanout 1-3", ["--fanout"]),
         ("timing --ridge loo", ["--ridge", "'loo'"]),
-        ("report run --format pdf", ["--format"]),
+        ("report run --format bmp", ["--format"]),
         ("report run --open --format csv", ["--open"]),
         ("verify run --n 0", ["--n"]),
     ],
