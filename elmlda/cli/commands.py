@@ -183,8 +183,8 @@ def info(dataset: str, **values: Any) -> None:
         is_described = not entry.is_here
     elif is_table(Path(dataset)):
         table = read_table(dataset, reading["header"])
-        columns, n_incomplete = table.describe(reading["label"], reading["drop"])
-        _say_values(_describe_table(table, columns, n_incomplete, reading["missing"]))
+        columns = table.describe(reading["label"], reading["drop"])
+        _say_values(_describe_table(table, columns, reading["missing"]))
         problems, is_described = [*columns["problem"].dropna()], True
     try:
         _say_values(_describe_content(load_dataset(dataset, **reading).split()))
@@ -225,12 +225,11 @@ def _describe_size(info: DatasetInfo) -> str:
     return f"{n_samples} × {info.n_inputs}, {len(info.classes)} classes"
 
 
-def _describe_table(
-    table: Table, columns: pd.DataFrame, n_incomplete: int, missing: str | None
-) -> dict[str, object]:
+def _describe_table(table: Table, columns: pd.DataFrame, missing: str | None) -> dict[str, object]:
     """Describe each column of a file, and its missing values."""
-    gaps = f", {n_incomplete:,} of them with missing values" if n_incomplete else ""
-    ways = ": use --missing drop or --missing mean" if gaps and missing is None else ""
+    has_gaps = columns.loc[columns["kind"] != "left out", "missing"].any()
+    gaps = ", some with missing values" if has_gaps else ""
+    ways = ": use --missing drop or --missing mean" if has_gaps and missing is None else ""
     is_plain = columns["kind"].isin(["numbers", "words"]) & (columns["missing"] == 0)
     is_plain &= len(columns) > MANY_COLUMNS
     listed = columns[~is_plain].drop(columns="problem").rename(index=lambda name: printable(name, 30))

@@ -131,20 +131,17 @@ class Table:
         words = pd.get_dummies(texts, prefix=name, prefix_sep="=", dtype=np.float64)
         return words.reindex(cells.index)
 
-    def describe(self, label: object = None, drop: Any = ()) -> tuple[pd.DataFrame, int]:
+    def describe(self, label: object = None, drop: Any = ()) -> pd.DataFrame:
         """Describe each column, even if the table cannot be loaded as it is.
 
         Returns
         -------
         columns : a row for each column, by name, with its `kind` (numbers, words, empty, class, left
-            out or unclear), the number of `missing` values, `first_missing`, which is the line or the
-            DataFrame's index of the first one, `values`, which are the range of the numbers or the
-            words, and `problem`, an ElmldaError that says why a column is unclear, or None
-        n_incomplete : samples with a missing value in an input or without a class
+            out or unclear), the number of `missing` values, `values`, which are the range of the
+            numbers or the words, and `problem`, an ElmldaError that says why a column is unclear
         """
         target = None if label is None else self.find(label)
-        inputs = self.leave_out(drop).cells.columns
-        is_incomplete, rows = np.zeros(len(self.cells), bool), {}
+        inputs, rows = self.leave_out(drop).cells.columns, {}
         for name in map(str, self.cells):
             cells = self.cells[name]
             is_missing = cells.str.lower().isin(NO_LABEL if name == target else NO_INPUT)
@@ -153,16 +150,10 @@ class Table:
                 kind, words = "class", sorted(cells[~is_missing].unique())
             elif name in inputs:
                 kind, words, problem = self._describe_input(name)
-            if kind != "left out":
-                is_incomplete |= is_missing
-            rows[name] = {
-                "kind": kind,
-                "missing": is_missing.sum(),
-                "first_missing": self.rows[is_missing][0] if is_missing.any() else "",
-                "values": printable(join_words(words), LONGEST_NAME) if words else "",
-                "problem": problem,
-            }
-        return pd.DataFrame.from_dict(rows, orient="index"), int(is_incomplete.sum())
+            values = printable(join_words(words), LONGEST_NAME) if words else ""
+            rows[name] = [kind, is_missing.sum(), values, problem]
+        names = ["kind", "missing", "values", "problem"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=names)
 
     def _describe_input(self, name: str) -> tuple[str, list[str], ElmldaError | None]:
         """Return the kind of a column, its range or words, and what keeps it from being an input."""

@@ -100,14 +100,6 @@ def test_abalone_has_three_classes_and_sex_as_three_inputs():
     assert data.train.labels[:3].tolist() == [2, 0, 1]  # 15, 7 and 9 rings
 
 
-def test_satimage_has_its_own_split_and_no_class_6():
-    data = load_dataset("satimage")
-    assert data.train.count_classes(6).tolist() == [1072, 479, 961, 415, 470, 1038]
-    assert data.test.count_classes(6).tolist() == [461, 224, 397, 211, 237, 470]
-    assert data.preparation == {}
-    assert data.split().preparation == {"inputs": "standardised by the training part"}
-
-
 def test_a_changed_number_is_noticed(tmp_path, monkeypatch):
     shutil.copytree(CATALOGUE["iris"].where, tmp_path / "iris")
     path = tmp_path / "iris" / "iris.csv"

@@ -106,13 +106,6 @@ def test_files_that_are_missing(folder):
     )
 
 
-def test_files_that_do_not_belong_together_are_named(folder):
-    """What is refused is the same as of other arrays."""
-    images, labels = folder / "train-images-idx3-ubyte", folder / "train-labels-idx1-ubyte"
-    labels.write_bytes(idx_bytes([1, 2, 1, 2, 1]))
-    assert refusal_of(load_dataset, folder) == f"{images} has 6 samples, {labels} has 5 labels."
-
-
 def test_a_copy_of_a_known_set_has_its_name_and_classes(folder, monkeypatch):
     kmnist = CATALOGUE["kmnist"]
     sums = {part: ("packed", sha256) for part, sha256 in load_dataset(folder).checksums.items()}

@@ -120,15 +120,6 @@ def test_classes_of_a_single_sample():
     assert refusal_of(quantity.split).endswith("Is 'price' a class at all?")
 
 
-def test_sizes_in_memory(mnist):
-    assert mnist.nbytes == 70_000 * (784 + 8)
-    data = make(np.arange(30) % 2)
-    assert data.nbytes == data.split().nbytes == 30 * (2 * 8 + 8)
-    space = mnist.input_space
-    assert (space.n_inputs, space.image_shape) == (784, (28, 28))
-    assert space.samples is mnist.train.inputs
-
-
 # Standardised inputs
 
 
