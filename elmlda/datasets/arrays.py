@@ -36,7 +36,7 @@ CANONICAL = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]
 """A canonical number: "01" and "1" are different labels."""
 ELEMENT_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 NOT_ARRAYS = (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""Errors that numpy.load raises for a file that is torn, encrypted or not one of numpy's."""
+"""Errors that NumPy raises for a .npz file that is torn, encrypted or something else."""
 PARTS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 
 
@@ -63,7 +63,7 @@ def load_npz(path: Path, missing: str | None = None) -> Dataset:
             arrays = {name: archive[key] for name, key in keys.items() if name in DIVIDED + UNDIVIDED}
     except NOT_ARRAYS as error:
         reason = " ".join(str(error).split())[:160].rstrip(".")
-        raise ElmldaError(f"{path}: not a sound file of NumPy's arrays: {reason}.") from error
+        raise ElmldaError(f"{path}: not a valid .npz file: {reason}.") from error
     names = DIVIDED if any(name in arrays for name in DIVIDED) else UNDIVIDED
     if lacking := [name for name in names if name not in arrays]:
         fact = f"{path}: no {join_words(lacking)}"
@@ -89,7 +89,7 @@ def build_dataset(
     missing: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Dataset:
-    """Make a data set of arrays, or say why they do not belong together.
+    """Make a data set of arrays; refuse arrays that do not belong together.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def build_dataset(
 
 
 def _require(where: str, values: NDArray[Any], kinds: str, expected: str, advice: str) -> None:
-    """Refuse other kinds of values, no values, infinite and, if there is advice, missing values."""
+    """Refuse arrays of other kinds, empty arrays, infinite and, if there is advice, missing values."""
     if values.dtype.kind not in kinds or values.size == 0 or values.ndim == 0:
         actual = f"{format_shape(values.shape) or 'a single value'} of {values.dtype}"
         raise ElmldaError(f"{where}: {actual}, expected {expected}.")
@@ -164,7 +164,7 @@ def _require(where: str, values: NDArray[Any], kinds: str, expected: str, advice
 
 
 def index_classes(labels: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
-    """Return the classes that labels name, and the class index of each label.
+    """Return the distinct classes, and the class index of each label.
 
     If all labels are numbers, classes are in the order of numbers, and 1 and 1.0 are the same class,
     "1". Otherwise they are in the order of strings.

@@ -17,7 +17,7 @@ from elmlda.errors import ElmldaError, join_words
 STANDARDISED = "standardised by the training part"
 SPLIT = "stratified, two thirds to train on and one to test on, seed 0"
 LARGEST_DEVIATION = 1e30
-"""A larger standardised input would overflow float32 on the way through the hidden layer."""
+"""A larger standardised input would overflow float32 in the hidden layer."""
 
 
 # eq=False: arrays have no single truth value, so these classes compare by identity.
@@ -179,8 +179,8 @@ class Dataset:
 def standardise(train: NDArray[Any], test: NDArray[Any]) -> list[NDArray[Any]]:
     """Shift and scale both, n_samples × n_inputs, to mean 0 and variance 1 in `train`.
 
-    A missing value (NaN) becomes 0, the mean. So does an input that is constant in `train`: nothing
-    was learnt about it, and a new value of a later sample would come in unscaled.
+    A missing value (NaN) becomes 0, the mean. An input that is constant in `train` becomes 0 too: it
+    has no scale for other values in `test`.
     """
     with np.errstate(all="ignore"):  # the caller refuses what overflows
         n_present = np.maximum(1, (~np.isnan(train)).sum(axis=0))
@@ -196,10 +196,10 @@ def standardise(train: NDArray[Any], test: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def draw_stratified_folds(labels: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal the samples out to folds, class by class: return the fold of each, 0 to n_folds - 1.
+    """Assign samples to folds, class by class; return the fold of each sample, 0 to n_folds - 1.
 
-    Fold sizes differ by at most one sample, in all and in each class. So a class of two or more samples
-    has at least one outside of each fold.
+    Fold sizes differ by at most one sample, in total and in each class. Therefore a class of two or
+    more samples has at least one outside each fold.
     """
     shuffled = rng.permutation(len(labels))
     by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]

@@ -46,7 +46,7 @@ MANY = 20
 """A column with more different numbers is a quantity, whatever the other cells are."""
 MOST_CATEGORIES = 100
 RARE = 0.05
-"""If words as in the first line are less likely in a sample, they are the columns' names."""
+"""If a sample has the first line's words with a smaller probability, they are the columns' names."""
 QUOTE, ODD = '"', re.compile(r'[",\r\n]|^\s|^$')
 """A column's name with such characters is quoted in a list of names."""
 
@@ -123,7 +123,7 @@ class Table:
         if is_quantity or texts.nunique() > most:
             bad, reason = texts[~is_number], f"or at most {most} words as categories"
             if is_number.all():
-                bad, reason = texts[numbers.isna()], "which cannot be read in two ways"
+                bad, reason = texts[numbers.isna()], "which can be read in one way only"
             fact = f"{quote_name(bad.iloc[0])} in column {quote_name(name)}"
             advice = "Correct it, empty it if it is missing, or leave the column out with {drop}."
             fact += f", expected a number like 1234.5, {reason}."
@@ -291,8 +291,8 @@ def read_table(source: TableSource, header: bool | None = None) -> Table:
 def _has_names(table: pd.DataFrame) -> bool | None:
     """Return whether the first line holds the columns' names; None if the file does not tell.
 
-    A word above numbers is a name, and so is a number above words. A word that occurs below is a
-    category. Repeated numbers, and fractions in no order, are no names.
+    A word above numbers and a number above words are names. A word that occurs below is a category.
+    Repeated numbers, and fractions that are not sorted, are not names.
     """
     texts, styles = _parse_styles(table.iloc[0])
     numbers = styles.max(axis=1).dropna()
@@ -306,7 +306,7 @@ def _has_names(table: pd.DataFrame) -> bool | None:
         if i not in numbers:
             counts = below[i].value_counts()
             recurs.append(text in counts)
-            # Good and Turing's estimate of the chance that a sample has a word that no other has.
+            # Good and Turing's estimate of the probability of a word that no other sample has.
             chance *= (1 + (counts == 1).sum()) / (1 + len(below))
     if all(recurs):
         return False if recurs or not may_be_names else None

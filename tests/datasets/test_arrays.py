@@ -181,7 +181,7 @@ def test_parts_that_do_not_fit(save):
 def test_what_is_no_file_of_arrays(tmp_path, content):
     path = tmp_path / "x.npz"
     path.write_bytes(content)
-    assert refusal_of(load_dataset, path).startswith(f"{path}: not a sound file of NumPy's arrays: ")
+    assert refusal_of(load_dataset, path).startswith(f"{path}: not a valid .npz file: ")
 
 
 def test_a_damaged_byte_is_refused_or_does_no_harm(save):
@@ -203,7 +203,7 @@ def test_nothing_is_unpickled(tmp_path):
             return print, ("never",)
 
     np.savez(tmp_path / "x.npz", x=np.array([Trap()], object), y=Y)
-    assert "not a sound file" in refusal_of(load_dataset, tmp_path / "x.npz")
+    assert "not a valid .npz file" in refusal_of(load_dataset, tmp_path / "x.npz")
     np.savez(tmp_path / "x.npz", x=X, y=Y, names=np.array(["a", None], object))
     assert load_dataset(tmp_path / "x.npz").n_inputs == 6  # what is not needed is not read
 

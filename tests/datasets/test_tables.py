@@ -118,7 +118,7 @@ def test_the_file_says_what_a_comma_or_point_means(write):
     assert [row[0] for row in read_inputs(write(column(cells, ",")))] == [1234, 2345, 3456]
     message = refusal(write(column(cells, ";")))
     assert message.startswith(", line 2: '1,234' in column 'a', expected a number like 1234.5")
-    assert "two ways" in message
+    assert "one way" in message
 
 
 BAD = [
