@@ -33,8 +33,11 @@ def share_cores(n_processes: int) -> int:
     return min([most, *(int(limit) for limit in limits if limit.isdecimal() and int(limit))])
 
 
-def available_memory() -> int:
-    """Return the bytes of free memory, within the container's limit."""
+def free_memory() -> int:
+    """Return the bytes that a run may take: free memory plus the memory of this process.
+
+    A container's limit counts too.
+    """
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -42,14 +45,7 @@ def available_memory() -> int:
         limit, used = (int((CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
         cached = _read_field(CGROUP / "memory.stat", "inactive_file", separator=" ")
         free = min(free, max(0, limit - used + int(cached or 0)))
-    return free
-
-
-def free_memory() -> int:
-    """Return the bytes that a run may take: free memory plus the memory of this process."""
-    import psutil
-
-    return available_memory() + int(psutil.Process().memory_info().rss)
+    return free + int(psutil.Process().memory_info().rss)
 
 
 def count_blas_threads() -> int:

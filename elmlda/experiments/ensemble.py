@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -30,13 +30,8 @@ from elmlda.runs.folder import Run
 from elmlda.runs.kept import MEMBERS, read_at_size
 from elmlda.runs.tables import DRAWS, ENSEMBLE, Key
 
-
-class Members(NamedTuple):
-    """Posteriors of an ensemble's networks, in their order."""
-
-    repeat: int
-    posteriors: Mapping[str, Sequence[FloatArray]]
-    """Prefix of the result columns -> posteriors: the paper's, and tempered ones if requested."""
+Posteriors: TypeAlias = Mapping[str, Sequence[FloatArray]]
+"""Prefix of the result columns -> posteriors of networks: the paper's, and tempered ones."""
 
 
 def plan_ensemble(spec: Ensemble) -> Plan:
@@ -48,7 +43,7 @@ def plan_ensemble(spec: Ensemble) -> Plan:
 
     def find_members(missing: Collection[Key], run: Run) -> list[NetworkJob]:
         """Return the networks of incomplete ensembles that are not kept at this size."""
-        numbers = [n for repeat in _list_repeats(missing) for n in number_members(repeat)]
+        numbers = [n for repeat in dict.fromkeys(r for r, _ in missing) for n in number_members(repeat)]
         kept = set(read_at_size(run.folder, "log_posteriors", numbers, n_hidden))
         if tau == LEAVE_ONE_OUT:
             kept &= read_at_size(run.folder, "loo_temperature", numbers, n_hidden).keys()
@@ -63,9 +58,9 @@ def plan_ensemble(spec: Ensemble) -> Plan:
     def number_members(repeat: int) -> range:
         return range(repeat * spec.n, (repeat + 1) * spec.n)
 
-    def read_members(missing: Collection[Key], run: Run) -> Iterator[Members]:
+    def read_members(missing: Collection[Key], run: Run) -> Iterator[tuple[int, Posteriors]]:
         """Read the networks of one incomplete ensemble after the other."""
-        for repeat in _list_repeats(missing):
+        for repeat in dict.fromkeys(repeat for repeat, _ in missing):
             numbers = number_members(repeat)
             kept = read_posteriors(run.folder, numbers, n_hidden)
             posteriors = {"": [kept[n] for n in numbers]}
@@ -77,7 +72,7 @@ def plan_ensemble(spec: Ensemble) -> Plan:
                     softmax(tau * logs[n].astype(np.float64), axis=1)
                     for n, tau in zip(numbers, taus, strict=True)
                 ]
-            yield Members(repeat, posteriors)
+            yield repeat, posteriors
 
     def read_all(_: Collection[Key], run: Run) -> Iterator[FloatArray]:
         """Read the posteriors of all networks of this size."""
@@ -91,11 +86,6 @@ def plan_ensemble(spec: Ensemble) -> Plan:
         draw = partial(average_subsets, n_draws=spec.draws, size=spec.n)
         stages.append(Stage(DRAWS, [], read_all, draw, is_renewed=True))
     return Plan(spec, data, stages, data, own={"n": spec.n, "n_hidden": n_hidden})
-
-
-def _list_repeats(missing: Collection[Key]) -> list[Any]:
-    """Return the ensembles that lack rows."""
-    return list(dict.fromkeys(repeat for repeat, _ in missing))
 
 
 def read_posteriors(
@@ -127,14 +117,14 @@ def train_member(data: Dataset, job: NetworkJob, threads: int) -> Result:
     return Result([], job.place["network"], kept, MEMBERS)
 
 
-def average_members(data: Dataset, job: Members) -> Result:
+def average_members(data: Dataset, job: tuple[int, Posteriors]) -> Result:
     """Evaluate the first 1, 2, … networks of an ensemble, from one pass over its networks."""
     assert data.test is not None
-    labels, rows = data.test.labels, []
-    sums: dict[str, Any] = dict.fromkeys(job.posteriors, 0.0)
-    for size in range(1, 1 + len(job.posteriors[""])):
-        row: dict[str, Any] = {"repeat": job.repeat, "size": size, "n_test": len(labels)}
-        for prefix, members in job.posteriors.items():
+    (repeat, posteriors), labels, rows = job, data.test.labels, []
+    sums: dict[str, Any] = dict.fromkeys(posteriors, 0.0)
+    for size in range(1, 1 + len(posteriors[""])):
+        row: dict[str, Any] = {"repeat": repeat, "size": size, "n_test": len(labels)}
+        for prefix, members in posteriors.items():
             sums[prefix] = sums[prefix] + members[size - 1]
             mean = sums[prefix] / size
             row[f"{prefix}errors"] = int(count_errors(mean, labels))

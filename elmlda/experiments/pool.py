@@ -44,12 +44,9 @@ def compute_all(
             for result in results:  # noqa: UP028  `yield from` would close it before `finally` does
                 yield result
         except TerminatedWorkerError as error:
-            raise ElmldaError(
-                "a process that trained a network was killed, perhaps for lack of memory. Recorded "
-                "results are safe:",
-                "run the same command again, with fewer {jobs} if memory is short.",
-                jobs=None,
-            ) from error
+            fact = "a process that trained a network was killed, perhaps for lack of memory."
+            advice = "Run the same command again, with fewer {jobs} if memory is short."
+            raise ElmldaError(fact, advice, jobs=None) from error
         finally:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # about jobs that Ctrl-C stopped
@@ -89,10 +86,8 @@ def _open_cluster(address: str, data: Any) -> Iterator[None]:
         client = make_client(**location, timeout=CLUSTER_SECONDS, set_as_default=False)
         client.wait_for_workers(1, timeout=CLUSTER_SECONDS)
     except (OSError, TimeoutError, ValueError) as error:
-        raise ElmldaError(
-            f"no cluster with workers answers at {address} ({error}).",
-            "Start a scheduler and workers, or leave out {cluster}.",
-            cluster=None,
-        ) from error
+        fact = f"no cluster with workers answers at {address} ({error})."
+        advice = "Start a scheduler and workers, or leave out {cluster}."
+        raise ElmldaError(fact, advice, cluster=None) from error
     with client, parallel_config("dask", client=client, scatter=[data]):
         yield

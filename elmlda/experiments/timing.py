@@ -144,17 +144,10 @@ def time_pairs(
             # Eq. (14)'s posteriors choose the same classes, but they are a part of LDA-ELM.
             (scores if method == "pi" else posteriors(scores)).argmax(axis=1)
             end = _read_clocks()
-            cpu_seconds, seconds = common + end - start
-            rows.append(
-                {
-                    "position": position,
-                    "method": method,
-                    "cpu_seconds": float(cpu_seconds),
-                    "seconds": float(seconds),
-                    "test_seconds": float((test_common + end - solved)[0]),
-                    "hidden_seconds": float(common[0]),
-                }
-            )
+            cpu_seconds, seconds = (common + end - start).tolist()
+            row = {"position": position, "method": method, "cpu_seconds": cpu_seconds}
+            row |= {"seconds": seconds, "test_seconds": float((test_common + end - solved)[0])}
+            rows.append({**row, "hidden_seconds": float(common[0])})
     return rows
 
 

@@ -29,7 +29,7 @@ import filelock
 import pandas as pd
 
 from elmlda import __version__
-from elmlda.errors import ElmldaError, join_words, printable
+from elmlda.errors import ElmldaError, printable
 from elmlda.runs.tables import Table, format_cell
 
 SCHEMA = 4
@@ -54,20 +54,18 @@ class Run:
     def append(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append rows in one write; they are on disk when this returns. A failed write changes nothing.
 
-        A torn last line, which a kill left, is dropped first.
-        Columns that a row lacks stay empty. A column that the table does not have is refused.
+        A torn last line, which a kill left, is dropped first. Columns that a row lacks stay empty. A
+        column that the table does not have is refused with a ValueError.
         """
         path = self.folder / f"{table.name}.csv"
-        if unknown := {name for row in rows for name in row if name not in table.names}:
-            raise ValueError(f"{path}: no column {join_words(sorted(unknown))} in its table.")
+        own = {"machine": self.machine} if "machine" in table.names else {}
         with explain_refusal(path), path.open("a+b", 0) as file:
             size, out = _drop_torn_line(file), io.StringIO()
-            writer = csv.DictWriter(out, table.names, extrasaction="ignore", lineterminator="\n")
+            writer = csv.DictWriter(out, table.names, lineterminator="\n")
             if size == 0:
                 writer.writeheader()
             for row in rows:
-                cells = {**row, "machine": self.machine}
-                writer.writerow({name: format_cell(value) for name, value in cells.items()})
+                writer.writerow({name: format_cell(value) for name, value in {**row, **own}.items()})
             content = out.getvalue().encode()
             try:
                 if file.write(content) < len(content):

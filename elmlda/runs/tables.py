@@ -79,12 +79,6 @@ class Table:
         """Return the key of every row."""
         return [self.key_of(row) for row in rows.to_dict("records")]
 
-    def to_markdown(self) -> str:
-        """Format the declaration as README.md shows it."""
-        rows = (f"| `{c.name}` | {c.kind.__name__} | {c.unit} | {c.meaning} |" for c in self.columns)
-        head = "| column | type | unit | meaning |\n|---|---|---|---|"
-        return "\n".join([f"`{self.name}.csv`: {self.meaning}.", "", head, *rows])
-
 
 def format_cell(value: Any) -> Any:
     """Format fractions with six digits; missing values are empty."""

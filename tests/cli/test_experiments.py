@@ -175,11 +175,6 @@ def test_no_absolute_path_is_in_a_manifest(succeed, tmp_path, datasets):
     assert [name for name, text in manifests.items() if str(tmp_path) in text] == []
 
 
-def test_a_run_may_be_made_beside_the_data(succeed, blobs, tmp_path):
-    succeed("sweep --dataset blobs.csv --label kind --hidden 4 --repeats 2 --out .")
-    assert (tmp_path / "manifest.json").exists()
-
-
 @pytest.mark.parametrize("command", ["sweep", "compare"])
 def test_data_are_loaded_after_the_options_were_checked(command):
     result = invoke_here(*f"{command} --dataset iris --hidden 4 --repeats 1".split())

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from processes import started, unmeasured, wait_until, workers_in_session
 from run_folders import assert_same_counts, files_in
@@ -32,15 +31,6 @@ ALL = {
 def rows_by_network(rows, *names):
     """Each row's own time of computation: a network that was trained again has another one."""
     return {tuple(row[name] for name in names): row["seconds"] for _, row in rows.iterrows()}
-
-
-def test_a_finished_run_trains_nothing(tmp_path):
-    sweep = Sweep(**IRIS, repeats=3)
-    first = sweep.run(tmp_path)
-    before = files_in(tmp_path)
-    again = sweep.run(tmp_path)
-    assert files_in(tmp_path) == before
-    pd.testing.assert_frame_equal(first, again)
 
 
 @pytest.mark.parametrize(
