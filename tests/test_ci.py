@@ -17,12 +17,14 @@ COMPARISON = re.search(
 
 
 @pytest.mark.parametrize("path", CI, ids=lambda path: path.name)
-def test_ci_calls_scripts_that_exist_and_requires_coverage(path):
+def test_ci_calls_scripts_that_exist(path):
     calls = re.findall(r"\./scripts/.*", path.read_text("utf-8"))
     scripts = {call.split()[0] for call in calls}
     assert scripts == {"./scripts/reproduce", "./scripts/test", "./scripts/check-package"}
     assert all(os.access(ROOT / script, os.X_OK) for script in scripts)
-    assert any("--cov" in call for call in calls)
+    assert (
+        path.name == "run" or "./scripts/test --cov" in calls
+    )  # pyproject.toml has the least coverage
 
 
 @pytest.mark.parametrize(("change", "exit_code", "equal"), [(0, 0, 4), (1, 0, 3), (9, 1, 3)])

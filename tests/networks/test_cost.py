@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from processes import unmeasured
+from processes import HAS_PROC, unmeasured
 
 from elmlda.errors import ElmldaError
 from elmlda.networks import cost
@@ -34,6 +34,7 @@ DIGITS = {"dataset": "digits", "ridge": 1.0}
 MNIST = Problem(60_000, 10_000, 784, 10, (784, 1568, 15_680), input_bytes=55_000_000)
 
 
+@HAS_PROC
 @pytest.mark.parametrize(
     "options",
     [
@@ -99,6 +100,7 @@ print(predict_peak_bytes(problem) + X.nbytes, 1024 * int(status.split("VmHWM:")[
 """
 
 
+@HAS_PROC
 @pytest.mark.parametrize("shape", [(300, 20_000, 0), (1200, 5000, 0), (1000, 500, 6000)], ids=str)
 def test_memory_of_the_dual(shape):
     words = [sys.executable, "-c", MEASURE_DUAL, *map(str, shape)]

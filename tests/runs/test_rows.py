@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from processes import HAS_PROC
 from run_folders import make_rows, opened, room_for
 
 import elmlda.runs
@@ -14,7 +15,6 @@ from elmlda.runs.folder import read_rows
 from elmlda.runs.tables import DRAWS, SWEEP, TABLES, TIMING
 
 IO = Path("/proc/thread-self/io")
-HAS_PROC = pytest.mark.skipif(not IO.exists(), reason="needs Linux's /proc")
 MINE = b"a,b\n1,2\n3,"
 """The user's own file, which ends in the middle of a line."""
 

@@ -7,6 +7,10 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+HAS_PROC = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+
 
 @contextmanager
 def started(words, **options):
