@@ -92,6 +92,15 @@ def test_findings_are_those_of_the_registered_run():
     assert (claims.loc[["lda-better", "lda-better-constant"], "low"] > 0).all()
 
 
+def test_every_folder_of_results_is_listed():
+    text = (ROOT / "results/README.md").read_text(encoding="utf-8")
+    assert [
+        path.name
+        for path in (ROOT / "results").iterdir()
+        if path.is_dir() and f"\n| [{path.name}](" not in text
+    ] == []
+
+
 def test_times_are_those_of_the_benchmark():
     times = pd.read_csv(ROOT / "results/bench/peers.csv")
     means = times.groupby("contestant")["cpu_seconds"].mean()
