@@ -82,6 +82,7 @@ def plot_fig2(figure: Figure, table: pd.DataFrame) -> None:
 def plot_posteriors(figure: Figure, table: pd.DataFrame, by_fanout: bool) -> None:
     """Plot the quality of one network's posteriors (lower is better) and the temperature."""
     figure.set_size_inches(WIDTH, 4.2)
+    table = table[table["networks"] == 1]
     titles = {
         "log_loss": "Log-loss", "brier": "Brier score", "calibration_error": "Calibration error",
         "temperature": "Temperature",
@@ -249,8 +250,7 @@ def plot_estimates(
     """Plot a column that has any values as points, with error bars from its interval."""
     y, name = table[column], re.sub("(_error)?_percent$", "", column)
     if y.notna().any():
-        half = table.get(f"{name}_interval")
-        sides = half if half is not None else [y - table[f"{name}_low"], table[f"{name}_high"] - y]
+        sides = table[f"{name}_interval"]
         axes.plot(x, y, label=label, **{"linestyle": "", **look})
         axes.errorbar(x, y, np.nan_to_num(sides), fmt="none", color=look["color"], capsize=2)
 

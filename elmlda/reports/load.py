@@ -80,11 +80,9 @@ class Records:
 
     @property
     def n_networks(self) -> int:
-        """Number of networks that were tested at all sizes; a network of each fold counts once."""
-        rows = self.primary
-        counts = rows.groupby(["repeat", rows["fold"].fillna(-1)])["n_hidden"].count()
-        whole = counts[counts == rows["n_hidden"].nunique()]
-        return int(whole.index.get_level_values("repeat").nunique())
+        """Number of networks that were tested at all sizes; the networks of all folds count once."""
+        counts = self.primary.groupby("n_hidden")["repeat"].nunique()
+        return int(counts.min()) if len(counts) else 0
 
     @property
     def overlap(self) -> float:

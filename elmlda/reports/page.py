@@ -6,7 +6,7 @@ in templates/result.txt.j2.
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,12 @@ from elmlda import paper
 from elmlda.errors import ElmldaError, printable
 from elmlda.reports import claims, figures, tables
 from elmlda.reports.load import Records, read_notes, read_records, read_subfolders
-from elmlda.reports.render import Figure, Page, render_lines, show, show_shape
+from elmlda.reports.render import Figure, Page, render_lines
 from elmlda.runs.folder import MANIFEST
 
-NOTHING = pd.DataFrame()
-SHOWN_SIZES = (1, 2, 5, 10, 20)
-"""Numbers of combined networks beside Fig. 2."""
-MOST_CONFUSED_CLASSES = 30
-"""Of more classes there is no confusion matrix."""
-SHARED = ("--seed", "--out", "--dataset")
+OPTION = r"( --([\w-]+)(?:[ =](?:'[^']*'|[^-\s]\S*))?)"
+"""An option in a command: its whole text, and its name."""
+SHARED = ("seed", "out", "dataset")
 """Options of a sweep that ensembles and times of the same run have too."""
 
 
@@ -45,33 +42,17 @@ def make_run_page(run: Records) -> Page:
     verdicts = claims.judge_claims(run) if run.matches_paper else pd.DataFrame()
     bins, (confusion, mistakes) = tables.reliability(run), tables.count_mistakes(run)
     first = tables.first_ridge(rates)
-    single = scores[scores["networks"] == 1] if len(scores) else scores
-    by_size = single if len(single) > 1 else NOTHING
-    table1, shown_sizes = tables.table1(run, rates), _take_shown(sizes)
-    table2 = tables.table2(run, times)
-    is_small = len(confusion) <= MOST_CONFUSED_CLASSES
     drawn = [
         Figure("fig1", figures.plot_fig1, first, run.is_mnist),
         Figure("fig2", figures.plot_fig2, sizes),
         Figure("reliability", figures.plot_reliability, bins),
-        Figure("confusion", figures.plot_confusion, confusion if is_small else NOTHING),
+        Figure("confusion", figures.plot_confusion, confusion),
         Figure("mistakes", figures.plot_mistakes, mistakes),
-        Figure("posteriors", figures.plot_posteriors, by_size, run.is_mnist),
+        Figure("posteriors", figures.plot_posteriors, scores, run.is_mnist),
     ]
-    columns = ["ridge"] if rates.empty or rates["ridge"].nunique() == 1 else []
-    shown = {
-        "table1": show_shape(table1, "table1", run.is_mnist),
-        "rates": show(rates.drop(columns=columns, errors="ignore"), "rates"),
-        "sizes": show(shown_sizes, "sizes"),
-        "ensembles": show(sizes, "ensembles"),
-        "table2": show_shape(table2, "table2", run.is_mnist),
-        "times": show(times, "times"),
-        "claims": show(verdicts, "claims"),
-        "posteriors": show(scores, "posteriors"),
-    }
     words = {
         "is_papers": run.matches_paper, "n_networks": run.n_networks, "paper": paper,
-        "rates": first, "sizes": shown_sizes, "baselines": tables.list_baselines(run),
+        "rates": first, "sizes": sizes, "baselines": tables.list_baselines(run),
         "cells": verdicts[verdicts["counted"] & (verdicts["kind"] == "rate")] if len(verdicts) else [],
     }  # fmt: skip
     return Page(
@@ -81,13 +62,13 @@ def make_run_page(run: Records) -> Page:
         result=render_lines("result.txt.j2", **words),
         missing=dict(_list_missing(run)) if run.matches_paper else {},
         figures={figure.name: figure for figure in drawn if len(figure.table)},
-        shown={name: table for name, table in shown.items() if len(table)},
-        claims=verdicts,
         tables={
-            "table1": table1, "table2": table2, "table1_details": rates, "table2_details": times,
+            "table1": tables.table1(run, rates),
+            "table2": tables.in_papers_shape(times, tables.TABLE2, run.is_mnist),
+            "table1_details": rates, "table2_details": times,
             "ensemble_table": sizes, "posteriors": scores, "claims": verdicts,
         },
-        made=list(_list_origin(run)),
+        made=render_lines("origin.txt.j2", **run.manifest, rows=run.sweep),
         settings=run.settings,
         **_list_sources(run.folder, [run]),
     )  # fmt: skip
@@ -104,57 +85,21 @@ def _list_sources(folder: Path, runs: list[Records]) -> dict[str, Any]:
     }
 
 
-def _take_shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return some numbers of networks: means over random choices or else over separate ensembles."""
-    if table.empty:
-        return table
-    source = "error" if table["error_percent"].notna().any() else "ensembles"
-    columns = {"shown": table[f"{source}_percent"], "shown_interval": table[f"{source}_interval"]}
-    shown = table.assign(**columns).dropna(subset=["shown"])
-    return shown[shown["size"].isin([*SHOWN_SIZES, shown["size"].max()])]
-
-
 def _list_missing(run: Records) -> Iterator[tuple[str, str]]:
     """List what a partial run lacks of the paper's experiments, and the command that computes it."""
     commands = [str(entry.get("command", "")) for entry in run.manifest["commands"]]
     sweeps = [command for command in commands if command.startswith("elmlda sweep")]
-    options = _split(sweeps[-1])[1:] if sweeps else []
-    own = [text for name, text in options if name not in ("--fanout", "--repeats")]
-    shared = [text for name, text in options if name in SHARED]
+    options = re.findall(OPTION, sweeps[-1]) if sweeps else []
+    own = "".join(text for text, name in options if name not in ("fanout", "repeats"))
+    shared = "".join(text for text, name in options if name in SHARED)
     fanouts = claims.ALL_FANOUTS
     if run.n_networks < paper.REPEATS or set(fanouts) - set(run.primary["fanout"]):
         extent = f"--fanout 1-{fanouts[-1]} --repeats {paper.REPEATS}"
-        yield "Fig. 1 and Table 1", " ".join(["elmlda sweep", extent, *own])
+        yield "Fig. 1 and Table 1", f"elmlda sweep {extent}{own}"
     if not {2, paper.ENSEMBLE_SIZE} <= {*run.ensemble["size"], *run.draws["size"]}:
-        yield "Fig. 2", " ".join(["elmlda ensemble", *shared])
+        yield "Fig. 2", f"elmlda ensemble{shared}"
     if not set(paper.FANOUTS) <= set(run.timing["fanout"]):
-        yield "Table 2", " ".join(["elmlda timing", *shared])
-
-
-def _split(command: str) -> list[tuple[str, str]]:
-    """Split a command into options: the name, and the words with its value as they are typed."""
-    options: list[list[str]] = [[]]
-    for word in shlex.split(command):
-        options += [[]] if word.startswith("--") else []
-        options[-1].append(word)
-    return [(words[0].partition("=")[0], shlex.join(words)) for words in options]
-
-
-def _list_origin(run: Records) -> Iterator[tuple[str, str]]:
-    """List versions, commits, machines and time."""
-    entries = run.manifest["commands"]
-    yield "Version", ", ".join(dict.fromkeys(f"elmlda {entry.get('version')}" for entry in entries))
-    commits = [(str(e["commit"])[:12], e.get("changed")) for e in entries if e.get("commit")]
-    if commits:
-        texts = (f"{commit}{' with changes' * bool(changed)}" for commit, changed in commits)
-        yield "Commit", ", ".join(dict.fromkeys(texts))
-    for machine in run.manifest["machines"]:
-        texts = (f"{k} {', '.join(v) if isinstance(v, list) else v}" for k, v in machine.items())
-        yield "Machine", "; ".join(texts).replace("_", " ")
-    seconds = run.sweep.drop_duplicates(["repeat", "fold"])["seconds"].sum()
-    if seconds > 0:
-        time = f"{seconds / 3600:.1f} hours" if seconds > 3600 else f"{seconds:,.3g} seconds"
-        yield "Time", f"{time} for all networks of the sweep, one after the other"
+        yield "Table 2", f"elmlda timing{shared}"
 
 
 def make_group_page(folder: Path, all_runs: Mapping[str, Records]) -> Page:
@@ -172,7 +117,6 @@ def make_group_page(folder: Path, all_runs: Mapping[str, Records]) -> Page:
         intro="mnist" if all(run.is_mnist for run in runs.values()) else "own",
         result=render_lines("result.txt.j2", cells=table, n_runs=len(runs), empty=empty),
         figures={"compare": Figure("compare", figures.plot_compare, table)},
-        shown={"cells": show(table, "cells")},
         tables={"compare": table},
         **_list_sources(folder, list(runs.values())),
     )

@@ -114,14 +114,12 @@ class Page:
     ----------
     intro : name of the words that explain the experiment
     result : sentences that say what came out
-    figures, shown : figures and tables by name; templates/words.toml says in which section they are
-    tables : name of a CSV file -> its table
+    figures, tables : by the name of their file; templates/words.toml says in which section they are
     is_papers : whether the paper's numbers apply
     missing : what a partial run lacks -> the command that computes it
-    claims : the paper's claims with their verdicts
     notes : Markdown of NOTES.md
     rows : files with the rows, relative to the page's folder
-    made : how the run was made, names and values
+    made : how the run was made, as "name: value"
     settings : every option of the networks, defaults too
     """
 
@@ -129,14 +127,12 @@ class Page:
     intro: str
     result: Sequence[str]
     figures: Mapping[str, Figure]
-    shown: Mapping[str, pd.DataFrame]
     tables: Mapping[str, pd.DataFrame]
     is_papers: bool = False
     missing: Mapping[str, str] = field(default_factory=dict)
-    claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     notes: str = ""
     rows: Sequence[str] = ()
-    made: Sequence[tuple[str, str]] = ()
+    made: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     commands: Sequence[str] = ()
 
@@ -162,8 +158,9 @@ class Page:
     def fill_template(self, name: str) -> str:
         """Return the page in HTML or Markdown, or the part of it that a notebook shows."""
         tables = [f"{name}.csv" for name, table in self.tables.items() if len(table)]
+        shown = {n: show(t, n, self.intro == "mnist") for n, t in self.tables.items() if len(t)}
         return _environment(".html" in name).get_template(name).render(
-            page=self, links={"Tables": tables, "Rows": self.rows}, words=read_words(),
+            page=self, shown=shown, links={"Tables": tables, "Rows": self.rows}, words=read_words(),
             css=Markup(theme_css(":root")), version=__version__, width=WIDTH,
         )  # fmt: skip
 
@@ -185,14 +182,16 @@ def render_lines(template: str, **data: Any) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def show(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the table as text, with the columns and the caption that templates/words.toml has for it.
+def show(table: pd.DataFrame, name: str, by_fanout: bool) -> pd.DataFrame:
+    """Return the table as text, with the caption and the columns that templates/words.toml has for it.
 
-    A column without any value is left out.
+    A column without any value is left out, and ridges if there is only one. A table that the file has
+    no columns for has the paper's shape; its row that begins with % has one decimal.
     """
-    if table.empty:
-        return table
     words = read_words()["tables"][name]
+    if "columns" not in words:
+        return _show_shape(table, words, "Fan-out" if by_fanout else "Hidden units")
+    table = table.drop(columns=["ridge"] if "ridge" in table and table["ridge"].nunique() == 1 else [])
     columns = [columns for line in words["columns"] for columns in COLUMN.findall(line)]
     shown = [c for c in columns if c[1] in table and not table[c[1]].replace("", None).isna().all()]
     cells = [[_format(row, *column) for _, *column in shown] for _, row in table.iterrows()]
@@ -201,20 +200,12 @@ def show(table: pd.DataFrame, name: str) -> pd.DataFrame:
     return frame
 
 
-def show_shape(table: pd.DataFrame, name: str, by_fanout: bool) -> pd.DataFrame:
-    """Return a table of the paper's shape as text, with the caption of templates/words.toml.
-
-    The row that begins with % has one decimal.
-    """
-    if table.empty:
-        return table
-    words, has_paper = read_words()["tables"][name], "paper" in set(table["source"])
-    rows = []
+def _show_shape(table: pd.DataFrame, words: Mapping[str, Any], sizes: str) -> pd.DataFrame:
+    has_paper, rows = "paper" in set(table["source"]), []
     for method, source, *values in table.itertuples(index=False):
         form = ".1f" if method.startswith("%") else words["form"]
         cells = ["" if pd.isna(v) else format_number(v, form).rstrip(".") for v in values]
         rows.append([f"{method}, {source}" if has_paper else method, *cells])
-    sizes = "Fan-out" if by_fanout else "Hidden units"
     frame = pd.DataFrame(rows, columns=[sizes, *table.columns[2:]])
     frame.attrs |= {"caption": words["caption"], "words": [True, *[False] * (len(frame.columns) - 1)]}
     return frame
@@ -225,8 +216,6 @@ def _format(row: pd.Series[Any], column: str, form: str, half: str) -> str:
     if form == "s" or not np.isfinite(value):
         return str(value) if form == "s" and pd.notna(value) else ""
     text = format_number(value, form)
-    if form == ".2g" and value < 1e-12:
-        text = "< 1e−12"
     if half and not pd.isna(row[half]):
         text += f" ± {format_number(row[half], form.removeprefix('+'))}"
     return text

@@ -32,6 +32,12 @@ TABLE1 = {
     "% improvement": ("improvement_percent", "paper_improvement_percent"),
 }
 """Rows of Table 1 -> columns of `rate_table` with our numbers and with the paper's."""
+TABLE2 = {
+    METHODS["pi"]: ("pi_cpu_seconds", "paper_pi_seconds"),
+    METHODS["lda"]: ("lda_cpu_seconds", "paper_lda_seconds"),
+    "% extra time": ("overhead_percent", "paper_overhead_percent"),
+}
+"""Rows of Table 2 -> columns of `time_table` with our numbers and with the paper's."""
 BASELINE_NAMES = {"majority": "largest class", "logistic_regression": "logistic regression"}
 PRINTED: dict[str, Mapping[Any, float]] = {
     **dict.fromkeys(["pi", "pi_constant"], paper.PI_ERROR_PERCENT),
@@ -39,15 +45,11 @@ PRINTED: dict[str, Mapping[Any, float]] = {
     **dict.fromkeys(IMPROVEMENTS, paper.IMPROVEMENT_PERCENT),
 }
 """Rows of the paper's Table 1, by fan-out."""
-DATASET_COLUMNS = [
-    "dataset", "tested_on", "ridge", "mean_ridge", "fanout", "n_hidden", "repeats",
-    "pi_error_percent", "pi_interval", "pi_constant_error_percent", "pi_constant_interval",
-    "lda_error_percent", "lda_interval", "difference", "difference_interval", "p", "p_holm",
-]  # fmt: skip
-
-
 SCORES = ("log_loss", "brier", "calibration_error")
 N_MISTAKES = 20
+"""Largest number of misclassified images that are shown."""
+MOST_CONFUSED_CLASSES = 30
+"""Of more classes there is no confusion matrix."""
 NO_VALUES = pd.Series(dtype=float)
 
 
@@ -64,17 +66,19 @@ def in_papers_shape(
     rows : method -> the details' columns with our numbers and with the paper's
     by_fanout : whether sizes are named by their fan-out instead of their hidden units
     """
+    ours = [column for column, _ in rows.values()]
+    if details.empty or details[ours].isna().all(axis=None):
+        return pd.DataFrame()
     wide = details.set_index(details["fanout" if by_fanout else "n_hidden"].map("{:g}".format))
     printed = wide["fanout"].isin(paper.FANOUTS)
     wide = wide[printed] if by_fanout and printed.any() else wide
-    table = []
-    for method, columns in rows.items():
-        for source, column in zip(("ours", "paper"), columns, strict=True):
-            if wide[column].notna().any():
-                table.append(wide[column].rename((method, source)))
-    shaped = pd.DataFrame(table)
-    shaped.index = pd.MultiIndex.from_tuples(shaped.index, names=["method", "source"])
-    return shaped.reset_index()
+    filled = {
+        (method, source): wide[column]
+        for method, columns in rows.items()
+        for source, column in zip(("ours", "paper"), columns, strict=True)
+        if wide[[columns[0], column]].notna().any().all()
+    }
+    return pd.DataFrame(filled).T.rename_axis(["method", "source"]).reset_index()
 
 
 def first_ridge(rates: pd.DataFrame) -> pd.DataFrame:
@@ -84,8 +88,6 @@ def first_ridge(rates: pd.DataFrame) -> pd.DataFrame:
 
 def table1(run: Records, rates: pd.DataFrame) -> pd.DataFrame:
     """Return Table 1 for the first ridge, with the baselines of a run on other data below it."""
-    if rates.empty:
-        return rates
     table = in_papers_shape(first_ridge(rates), TABLE1, run.is_mnist)
     for method, percent in list_baselines(run).items():
         values = {**dict.fromkeys(table, percent), "method": method, "source": "ours"}
@@ -99,20 +101,6 @@ def list_baselines(run: Records) -> dict[str, float]:
     return {BASELINE_NAMES.get(str(m), str(m)): 100 * e / n for m, e, n in sums.itertuples()}
 
 
-def table2(run: Records, times: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 2 in processor time or, if a run has none, in elapsed time."""
-    if times.empty:
-        return pd.DataFrame()
-    has_cpu = times["pi_cpu_seconds"].notna().any()
-    clock, extra = ("cpu", "overhead_percent") if has_cpu else ("elapsed", "elapsed_overhead_percent")
-    rows = {
-        METHODS["pi"]: (f"pi_{clock}_seconds", "paper_pi_seconds"),
-        METHODS["lda"]: (f"lda_{clock}_seconds", "paper_lda_seconds"),
-        "% extra time": (extra, "paper_overhead_percent"),
-    }
-    return in_papers_shape(times, rows, run.is_mnist)
-
-
 def rate_table(run: Records) -> pd.DataFrame:
     """Tabulate error rates in per cent for each ridge and hidden size.
 
@@ -122,7 +110,6 @@ def rate_table(run: Records) -> pd.DataFrame:
     constant_improvement_percent : the same relative to PI-ELM with a constant unit
     difference, p : mean of PI - LDA in percentage points, with its interval and t-test over networks,
         corrected for overlapping folds
-    constant_difference, constant_p : the same for PI-ELM with a constant unit
     """
     ridges, table = run.sweep.groupby("ridge_label", sort=False), []
     for rows in (rows for _, same_ridge in ridges for _, rows in same_ridge.groupby("n_hidden")):
@@ -133,12 +120,11 @@ def rate_table(run: Records) -> pd.DataFrame:
         for name, estimate in estimates.items():
             row |= {_percent_column(name): estimate.value, f"{name}_interval": estimate.half()}
             row |= {f"{name}_sd": math.sqrt(estimate.spread)} if name in METHODS else {}
-        for prefix, method in (("", "pi"), ("constant_", "pi_constant")):
-            counts = rows[f"{method}_errors"] - rows["lda_errors"]
-            mean = estimate_mean(100 * counts / rows["n_test"], run.overlap)
-            # Without the rounding error that differences leave when they cancel out.
-            row[f"{prefix}difference"] = round(mean.value, 12) + 0.0
-            row |= {f"{prefix}difference_interval": mean.half(), f"{prefix}p": mean.p()}
+        gaps = 100 * (rows["pi_errors"] - rows["lda_errors"]) / rows["n_test"]
+        mean = estimate_mean(gaps, run.overlap)
+        # Without the rounding error that differences leave when they cancel out.
+        row["difference"] = round(mean.value, 12) + 0.0
+        row |= {"difference_interval": mean.half(), "p": mean.p()}
         has_paper = run.matches_paper and ridge == "none"
         printed = {name: PRINTED[name].get(fanout, NAN) if has_paper else NAN for name in estimates}
         for name in ("pi", "lda", "improvement"):
@@ -211,7 +197,6 @@ def ensemble_table(run: Records) -> pd.DataFrame:
     -------
     error_percent : mean over random subsets of the networks (draws.csv), with the jackknife's interval
     ensembles, ensembles_percent : number of separate ensembles (ensemble.csv), and their mean
-    tempered_percent : mean of the same ensembles with tempered posteriors
     """
     subsets: dict[Any, Estimate] = {}
     if len(run.draws):
@@ -221,15 +206,14 @@ def ensemble_table(run: Records) -> pd.DataFrame:
     table = []
     for size in sorted({*run.draws["size"], *run.ensemble["size"]}):
         rows = run.ensemble[run.ensemble["size"] == size]
-        plain_rates, tempered_rates = (
-            100 * rows[column] / rows["n_test"] for column in ("errors", "tempered_errors")
+        mean, plain = (
+            subsets.get(size, Estimate()),
+            estimate_mean(100 * rows["errors"] / rows["n_test"]),
         )
-        mean, plain = subsets.get(size, Estimate()), estimate_mean(plain_rates)
-        tempered = estimate_mean(tempered_rates)
         row = {"size": size, "error_percent": mean.value, "error_interval": mean.half()}
         row |= {"ensembles": plain.n or NAN, "ensembles_percent": plain.value}
         row |= {"ensembles_interval": plain.half(), "paper_error_percent": printed.get(size, NAN)}
-        table.append(row | {"tempered_percent": tempered.value, "tempered_interval": tempered.half()})
+        table.append(row)
     return pd.DataFrame(table)
 
 
@@ -308,7 +292,7 @@ def count_mistakes(run: Records) -> tuple[pd.DataFrame, pd.DataFrame]:
     pairs = sum(np.bincount(n * true + guess, minlength=n * n) for true, guess in networks)
     errors = np.asarray(pairs, float).reshape(n, n) / len(networks) * n_groups
     np.fill_diagonal(errors, NAN)
-    confusion = pd.DataFrame(errors, run.classes, run.classes)
+    confusion = pd.DataFrame(errors, run.classes, run.classes).head(n * (n <= MOST_CONFUSED_CLASSES))
     labels = networks[0][0]
     images = run.read_images(labels)
     if images is None:
@@ -334,6 +318,7 @@ def tabulate_datasets(runs: Mapping[str, Records]) -> pd.DataFrame:
     p_holm : Holm's correction, within each kind of `tested_on`
     """
     kinds = {name: "folds" if run.overlap else "test part" for name, run in runs.items()}
-    parts = [rate_table(run).assign(dataset=name, tested_on=kinds[name]) for name, run in runs.items()]
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(p_holm=table.groupby("tested_on")["p"].transform(holm))[DATASET_COLUMNS]
+    rates = {(name, kinds[name]): rate_table(run) for name, run in runs.items()}
+    table = pd.concat(rates, names=["dataset", "tested_on"]).dropna(axis=1, how="all")
+    table = table.reset_index(["dataset", "tested_on"]).reset_index(drop=True)
+    return table.assign(p_holm=table.groupby("tested_on")["p"].transform(holm))
