@@ -77,11 +77,11 @@ def make_run_page(run: Records) -> Page:
 def _list_sources(folder: Path, runs: list[Records]) -> dict[str, Any]:
     """Return a page's notes, files and commands."""
     files = [path for run in runs for path in run.files]
-    commands = [entry for run in runs for entry in run.manifest["commands"]]
+    commands = [str(entry.get("command", "")) for run in runs for entry in run.manifest["commands"]]
     return {
         "notes": read_notes(folder),
         "rows": [path.relative_to(folder).as_posix() for path in files],
-        "commands": [str(entry.get("command", "")) for entry in commands],
+        "commands": list(dict.fromkeys(commands)),
     }
 
 
