@@ -30,7 +30,6 @@ from elmlda.core.leave_one_out import (
     Tempered,
     choose_ridge,
     fit_temperatures,
-    leverages,
     residuals_by_size,
 )
 from elmlda.core.solve import (
@@ -261,8 +260,8 @@ class FeatureSums(OutputLayer):
             return Solution(ridge, np.full(len(sizes), temperature), pi)
         require_every_class(self.sums.class_counts)
         left_out, _ = self._leave_out(priors)
-        pi, row_leverages = _solve_with_leverages(self.sums, sizes, ridge, left_out)
-        tempered = fit_temperatures(pi, row_leverages, left_out)
+        pi = solve_pi(self.sums, sizes, ridge, left_out.hidden)
+        tempered = fit_temperatures(pi, left_out)
         return Solution(ridge, np.array([size.temperature for size in tempered]), pi)
 
     def _samples(self) -> tuple[FloatArray, IntArray, FloatArray, FloatArray, int]:
@@ -287,8 +286,8 @@ class FeatureSums(OutputLayer):
         sums, sizes, offset = self.sums.of_classes(seen), (len(self.centre),), np.zeros(len(seen))
         if path is not None:
             return solve_pi(sums, sizes, ridge), path.residuals_at(ridge), offset
-        pi, row_leverages = _solve_with_leverages(sums, sizes, ridge, left_out)
-        return pi, next(iter(residuals_by_size(pi, row_leverages, left_out)), None), offset
+        pi = solve_pi(sums, sizes, ridge, left_out.hidden)
+        return pi, next(iter(residuals_by_size(pi, left_out)), None), offset
 
 
 class WideFeatures(OutputLayer):
@@ -386,19 +385,6 @@ def _above_rounding(square_sum: float, total: float, centre: FloatArray) -> floa
     """Return the mean square sum of centred features, or 1 if all features are constant."""
     smallest = ROUNDING * np.finfo(centre.dtype).eps
     return square_sum if square_sum > smallest**2 * total * np.square(centre).mean() else 1.0
-
-
-def _solve_with_leverages(
-    sums: Sums, sizes: Sequence[int], ridge: float, left_out: LeaveOneOut
-) -> tuple[PiOutputs, FloatArray]:
-    """Solve PI, and compute leverages at the sizes that are not singular: n_rows × n_sizes."""
-    row_leverages: FloatArray = np.empty((0, 0))
-
-    def inspect(factor: FloatArray, sound_sizes: tuple[int, ...]) -> None:
-        nonlocal row_leverages
-        row_leverages = leverages(factor, left_out.hidden, sound_sizes)
-
-    return solve_pi(sums, sizes, ridge, inspect), row_leverages
 
 
 def resolve_priors(priors: Any, class_counts: IntArray | FloatArray) -> FloatArray:

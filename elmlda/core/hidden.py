@@ -31,9 +31,7 @@ from elmlda.options import NetworkOptions
 
 ELEMENTS_PER_TASK = 1 << 20
 UNITS_PER_DRAW = 1024
-FEW_TRIES = 20
-"""Rectangles drawn for a field before the rejection of small ones is replaced by exact sampling."""
-MOST_TRIES = 1000
+MOST_TRIES = 10_000
 """Fields and pairs of samples drawn for a unit before giving up."""
 
 
@@ -200,9 +198,9 @@ def _draw_unit(
         if values.any():
             return inputs, values
     raise ElmldaValueError(
-        f"{settings.input_weights} input weights: no two training samples of different classes differ "
-        f"in a field, {MOST_TRIES:,} times.",
-        "Use larger fields ({min_field}), or {input_weights}.",
+        f"{settings.input_weights} input weights: of {MOST_TRIES:,} rectangles none was a field of "
+        f"{settings.min_field} pixels or more in which samples of different classes differ.",
+        "Use another {min_field}, or {input_weights}.",
         min_field=None,
         input_weights="uniform",
     )
@@ -211,35 +209,18 @@ def _draw_unit(
 def _draw_fields(
     rng: np.random.Generator, space: InputSpace, settings: NetworkOptions
 ) -> Iterator[IntArray]:
-    """Draw the inputs of a unit, `MOST_TRIES` times: a large enough rectangle, or all inputs."""
+    """Draw the inputs of a unit, up to `MOST_TRIES` times: all inputs, or a large enough rectangle.
+
+    Two random pixels span the rectangle.
+    """
     for _ in range(MOST_TRIES):
         if space.image_shape is None or not settings.has_fields:
             yield np.arange(space.n_inputs)
             continue
-        rows, columns = _draw_rectangle(rng, space.image_shape, settings.min_field)
-        yield np.add.outer(space.image_shape[1] * np.array(rows), np.array(columns)).ravel()
-
-
-def _draw_rectangle(
-    rng: np.random.Generator, shape: tuple[int, int], min_field: int
-) -> tuple[range, range]:
-    """Draw two random pixels that span at least `min_field` pixels; return the rows and columns."""
-    for _ in range(FEW_TRIES):
-        spans = [sorted(rng.integers(length, size=2).tolist()) for length in shape]
-        rows, columns = (range(first, last + 1) for first, last in spans)
-        if len(rows) * len(columns) >= min_field:
-            return rows, columns
-    # Large enough rectangles are rare: draw the size by its exact probability, then the place.
-    sizes = [np.arange(1, length + 1) for length in shape]
-    chances = [
-        (length + 1 - size) * np.minimum(size, 2) for length, size in zip(shape, sizes, strict=True)
-    ]
-    weights = np.where(np.outer(*sizes) >= min_field, np.outer(*chances), 0)
-    drawn = np.unravel_index(rng.choice(weights.size, p=weights.ravel() / weights.sum()), weights.shape)
-    size = [int(i) + 1 for i in drawn]
-    firsts = [int(rng.integers(length + 1 - n)) for length, n in zip(shape, size, strict=True)]
-    rows, columns = (range(first, first + n) for first, n in zip(firsts, size, strict=True))
-    return rows, columns
+        spans = [sorted(rng.integers(length, size=2).tolist()) for length in space.image_shape]
+        rows, columns = (np.arange(first, last + 1) for first, last in spans)
+        if len(rows) * len(columns) >= settings.min_field:
+            yield np.add.outer(space.image_shape[1] * rows, columns).ravel()
 
 
 def _draw_difference(rng: np.random.Generator, space: InputSpace) -> FloatArray:

@@ -55,6 +55,7 @@ from elmlda.core.blas import multiply, solve_lower
 from elmlda.core.solve import (
     LostPrecisionError,
     PiOutputs,
+    compute_leverages,
     factorise,
     require_finite_gram,
     rounding_tolerance,
@@ -71,8 +72,6 @@ DOUBT = 0.1
 """Number of samples that count as of unknown class, chosen on half of the panel's data sets."""
 MOST_DECOMPOSED = 2000
 """Largest matrix that is decomposed into eigenvectors; above, each ridge needs a factorisation."""
-UNITS_PER_SOLVE = 1024
-"""Columns of the Cholesky factor that are cast to the hidden outputs' dtype at a time."""
 TAU_RANGE = 1e-4, 1e4
 """Bounds of the temperature, in units of one over the mean spread of the scores."""
 
@@ -244,30 +243,8 @@ def fit_temperature(
     return Tempered(tau / spread, loss)
 
 
-def leverages(factor: FloatArray, hidden: FloatArray, sizes: Sequence[int]) -> FloatArray:
-    """Compute aᵀG⁻¹a of hidden outputs (n_rows × n_hidden) at every nested size: n_rows × n_sizes.
-
-    `factor` is the Cholesky factor of G, as `solve_pi` passes it to `inspect`. It is cast to the dtype
-    of the hidden outputs, which is the precision of G: float32 takes half the time.
-    """
-    n_hidden, starts = sizes[-1], (0, *sizes[:-1])
-    columns = np.array(hidden[:, :n_hidden], order="C").T
-    for start in range(0, n_hidden, UNITS_PER_SOLVE):
-        stop = min(start + UNITS_PER_SOLVE, n_hidden)
-        corner = np.tril(factor[start:stop, start:stop]).astype(hidden.dtype, order="F")
-        solve_lower(corner, columns[start:stop])
-        if stop < n_hidden:
-            below = factor[stop:n_hidden, start:stop].astype(hidden.dtype, order="F")
-            multiply(below, columns[start:stop], columns[stop:], add=True, alpha=-1.0)
-    squares = np.square(columns, out=columns)
-    between = np.add.reduceat(squares, starts, axis=0, dtype=np.float64)
-    return np.asarray(np.cumsum(between, axis=0).T)
-
-
-def residuals_by_size(
-    pi: PiOutputs, row_leverages: FloatArray, left_out: LeaveOneOut
-) -> list[Residuals]:
-    """Compute the residuals at PI's sizes; the leverages, n_rows × n_sizes, lack the singular sizes."""
+def residuals_by_size(pi: PiOutputs, left_out: LeaveOneOut) -> list[Residuals]:
+    """Compute the residuals at PI's sizes, without the singular sizes."""
     scores, rounding = pi.scores(left_out.hidden), rounding_tolerance(1, left_out.hidden.dtype)
     counts = np.diag(pi.class_counts)
     return [
@@ -277,16 +254,14 @@ def residuals_by_size(
             counts - pi.explained[i],
             rounding,
         )
-        for i, column in enumerate(row_leverages.T)
+        for i, column in enumerate(pi.leverages.T)
     ]
 
 
-def fit_temperatures(pi: PiOutputs, row_leverages: FloatArray, left_out: LeaveOneOut) -> list[Tempered]:
+def fit_temperatures(pi: PiOutputs, left_out: LeaveOneOut) -> list[Tempered]:
     """Fit the temperature at each of PI's sizes; `NONE` at singular sizes."""
-    residuals = residuals_by_size(pi, row_leverages, left_out)
-    return [left_out.fit_temperature(size) for size in residuals] + [NONE] * (
-        len(pi.sizes) - len(residuals)
-    )
+    tempered = [left_out.fit_temperature(size) for size in residuals_by_size(pi, left_out)]
+    return tempered + [NONE] * (len(pi.sizes) - len(tempered))
 
 
 # The choice of the ridge
@@ -457,7 +432,7 @@ def _factorise_each(sums: Sums, left_out: LeaveOneOut) -> Callable[[float], Resi
         solve_lower(factor, weights, transposed=True)
         scores = np.empty(left_out.targets.shape, order="F")
         multiply(left_out.hidden.astype(np.float64, copy=False), weights, scores)
-        row_leverages = left_out.weights * leverages(factor, left_out.hidden, (n_hidden,))[:, 0]
+        row_leverages = left_out.weights * compute_leverages(factor, left_out.hidden, (n_hidden,))[:, 0]
         return Residuals(left_out.targets - scores, 1 - row_leverages, matrix, rounding)
 
     return leave

@@ -21,6 +21,7 @@ import numpy as np
 from elmlda.core import FloatArray, IntArray
 from elmlda.core.blas import add_gram, cholesky, multiply, solve_lower
 from elmlda.core.solve import copy_in_double, require_every_class, require_finite_gram
+from elmlda.core.sums import sum_classes
 from elmlda.errors import ElmldaValueError
 
 ROWS = 4000
@@ -65,7 +66,7 @@ def solve_pi_literally(
     gram = _zeros(hidden)
     sums = np.zeros((n_classes, hidden.shape[1]))
     for rows in _slices(len(hidden)):
-        sums += _sum_classes(hidden[rows], labels[rows], n_classes)
+        sums += sum_classes(hidden[rows], labels[rows], n_classes)
         add_gram(hidden[rows].T, gram)
     weights = sums.T  # Fortran-ordered, for the solution in place
     _solve_in_place(gram, ridge, weights, "Gram matrix")
@@ -92,7 +93,7 @@ def solve_lda_literally(
     require_every_class(counts)
     sums = np.zeros((len(priors), hidden.shape[1]))
     for rows in _slices(len(hidden)):
-        sums += _sum_classes(hidden[rows], labels[rows], len(priors))
+        sums += sum_classes(hidden[rows], labels[rows], len(priors))
     means = sums / counts[:, None]
     weights = means.T.copy(order="F")
     _solve_in_place(_add_up_covariance(hidden, labels, means), ridge, weights, "covariance")
@@ -113,14 +114,6 @@ def _add_up_covariance(hidden: FloatArray, labels: IntArray, means: FloatArray) 
         np.subtract(hidden[rows], centred, out=centred)
         add_gram(centred.T, covariance)
     return covariance
-
-
-def _sum_classes(hidden: FloatArray, labels: IntArray, n_classes: int) -> FloatArray:
-    """Compute Sᵀ = TᵀA, the sum of hidden outputs of each class: n_classes × n_hidden."""
-    targets = np.equal.outer(np.arange(n_classes), labels).astype(hidden.dtype)
-    sums = np.empty((n_classes, hidden.shape[1]), hidden.dtype)
-    multiply(targets, hidden, sums)
-    return sums
 
 
 def _solve_in_place(matrix: FloatArray, ridge: float, right: FloatArray, name: str) -> None:

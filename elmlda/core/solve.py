@@ -17,9 +17,9 @@ LDA's scores are PI's scores times an N × N matrix, plus a constant.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -32,6 +32,8 @@ from elmlda.core.sums import Sums
 from elmlda.errors import ElmldaValueError
 
 COLUMNS_PER_COPY = 256
+UNITS_PER_SOLVE = 1024
+"""Columns of the Cholesky factor that are cast to the hidden outputs' dtype at a time."""
 
 
 class RankWarning(UserWarning):
@@ -79,6 +81,8 @@ class PiOutputs:
     ranks: tuple[int, ...]
     """Rank of the Gram matrix at each size, below the size where hidden units are dependent."""
     rounding: Rounding
+    leverages: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    """Leverages aᵀG⁻¹a of the rows given to `solve_pi`, n_rows × n_sizes without the singular sizes."""
 
     def at(self, size: int) -> FloatArray:
         """Return the weights at one of the sizes, W of Eq. (5) transposed: size × n_classes."""
@@ -159,7 +163,7 @@ def solve_pi(
     sums: Sums,
     sizes: Sequence[int],
     ridge: float = 0.0,
-    inspect: Callable[[FloatArray, tuple[int, ...]], None] | None = None,
+    rows: FloatArray | None = None,
 ) -> PiOutputs:
     """Solve (G + ridge·I) P = S, Eq. (5), for the leading `sizes` hidden units, in float64.
 
@@ -167,8 +171,7 @@ def solve_pi(
     get the Moore-Penrose solution and a RankWarning. A float32 Gram matrix raises LostPrecisionError
     instead, because dependent units cannot be told from rounding.
 
-    `inspect` is called with the Cholesky factor, before it is freed, and the sizes at which the factor
-    is sound, for example to compute leverages (`elmlda.core.leave_one_out`).
+    `rows` are hidden outputs whose leverages are computed (`elmlda.core.leave_one_out`).
     """
     sizes = tuple(sizes)
     n_hidden, n_classes = sizes[-1], len(sums.class_counts)
@@ -189,11 +192,11 @@ def solve_pi(
         )
     ranks = list(sizes)
     weights = np.zeros((n_hidden, len(sizes) * n_classes), order="F")
-    explained = np.empty((len(sizes), n_classes, n_classes))
+    explained, leverages = np.empty((len(sizes), n_classes, n_classes)), np.empty((0, 0))
     if n_sound_sizes:
         _substitute(factor, class_sums, sizes[:n_sound_sizes], weights, explained)
-        if inspect:
-            inspect(factor, sizes[:n_sound_sizes])
+        if rows is not None:
+            leverages = compute_leverages(factor, rows, sizes[:n_sound_sizes])
     del factor
     for i in range(n_sound_sizes, len(sizes)):
         solution, ranks[i] = _solve_by_eigenvalues(sums, sizes[i], ridge)
@@ -202,7 +205,8 @@ def solve_pi(
     square_sum = float(np.diagonal(gram).max())
     is_without_ridge = ridge <= rounding_tolerance(1, gram.dtype) * square_sum
     rounding = Rounding(square_sum + ridge, gram.dtype, sums.n_samples if is_without_ridge else None)
-    return PiOutputs(sizes, weights, explained, sums.class_counts.copy(), tuple(ranks), rounding)
+    counts = sums.class_counts.copy()
+    return PiOutputs(sizes, weights, explained, counts, tuple(ranks), rounding, leverages)
 
 
 def copy_in_double(gram: FloatArray, ridge: float) -> FloatArray:
@@ -271,6 +275,26 @@ def _substitute(
         weights[:size, i * n_classes : (i + 1) * n_classes] = z[:size]
         explained[i] = z[:size].T @ z[:size]
     solve_lower(leading, weights[:n_hidden, : len(sizes) * n_classes], transposed=True)
+
+
+def compute_leverages(factor: FloatArray, hidden: FloatArray, sizes: Sequence[int]) -> FloatArray:
+    """Compute aᵀG⁻¹a of hidden outputs (n_rows × n_hidden) at every nested size: n_rows × n_sizes.
+
+    The Cholesky factor of G is cast to the dtype of the hidden outputs, which is the precision of G:
+    float32 takes half the time.
+    """
+    n_hidden, starts = sizes[-1], (0, *sizes[:-1])
+    columns = np.array(hidden[:, :n_hidden], order="C").T
+    for start in range(0, n_hidden, UNITS_PER_SOLVE):
+        stop = min(start + UNITS_PER_SOLVE, n_hidden)
+        corner = np.tril(factor[start:stop, start:stop]).astype(hidden.dtype, order="F")
+        solve_lower(corner, columns[start:stop])
+        if stop < n_hidden:
+            below = factor[stop:n_hidden, start:stop].astype(hidden.dtype, order="F")
+            multiply(below, columns[start:stop], columns[stop:], add=True, alpha=-1.0)
+    squares = np.square(columns, out=columns)
+    between = np.add.reduceat(squares, starts, axis=0, dtype=np.float64)
+    return np.asarray(np.cumsum(between, axis=0).T)
 
 
 def _solve_by_eigenvalues(sums: Sums, size: int, ridge: float) -> tuple[FloatArray, int]:

@@ -51,18 +51,29 @@ class Sums:
 
         A sample of weight w counts as w samples. With weights, `hidden` is overwritten.
         """
-        n_hidden, n_classes = self.class_sums.shape
-        targets = np.equal.outer(np.arange(n_classes), labels).astype(hidden.dtype)
+        n_classes, roots = len(self.class_counts), None
         if weights is not None:
             roots = np.sqrt(weights).astype(hidden.dtype)
             hidden *= roots[:, None]
-            targets *= roots
-        batch_sums = np.empty((n_classes, n_hidden), hidden.dtype)
-        multiply(targets, hidden, batch_sums)
-        self.class_sums += batch_sums.T
+        self.class_sums += sum_classes(hidden, labels, n_classes, roots).T
         add_gram(hidden.T, self.gram)
         self.class_counts += np.bincount(labels, weights, n_classes)
         self.n_samples += len(labels)
+
+
+def sum_classes(
+    hidden: FloatArray, labels: IntArray, n_classes: int, factors: FloatArray | None = None
+) -> FloatArray:
+    """Compute Sᵀ = TᵀA, the sum of hidden outputs of each class: n_classes × n_hidden.
+
+    `factors` multiply the samples' targets.
+    """
+    targets = np.equal.outer(np.arange(n_classes), labels).astype(hidden.dtype)
+    if factors is not None:
+        targets *= factors
+    sums = np.empty((n_classes, hidden.shape[1]), hidden.dtype)
+    multiply(targets, hidden, sums)
+    return sums
 
 
 def count_rows(n_hidden: int) -> int:

@@ -13,8 +13,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elmlda.core.blas import multiply
-from elmlda.core.leave_one_out import MOST_DECOMPOSED, UNITS_PER_SOLVE
-from elmlda.core.solve import LostPrecisionError
+from elmlda.core.leave_one_out import MOST_DECOMPOSED
+from elmlda.core.solve import UNITS_PER_SOLVE, LostPrecisionError
 from elmlda.core.sums import count_rows
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from elmlda.core import hidden
 from elmlda.core.hidden import InputSpace, draw_weights
 from elmlda.errors import ElmldaError
 from elmlda.options import NetworkOptions
@@ -55,7 +54,7 @@ def test_every_unit_has_the_norm(space, scheme, norm):
 
 
 @pytest.mark.parametrize("scheme", FIELDS)
-@pytest.mark.parametrize("min_field", [1, 10, 40, 63])
+@pytest.mark.parametrize("min_field", [1, 10, 40, 50])
 def test_fields_are_full_rectangles_of_the_least_size_or_more(space, scheme, min_field):
     areas = []
     for image, rows, columns in rectangles(draw(space, scheme, min_field=min_field), (9, 7)):
@@ -68,8 +67,6 @@ def test_fields_are_full_rectangles_of_the_least_size_or_more(space, scheme, min
     if scheme == "receptive-field":
         assert min(areas) >= min_field
         assert len(set(areas)) > 5 or min_field > 30
-    if min_field == 63:
-        assert set(areas) == {63}
 
 
 def test_fields_have_every_place_height_and_width(space):
@@ -79,10 +76,7 @@ def test_fields_have_every_place_height_and_width(space):
         assert seen == {(a, b) for a in range(length) for b in range(a + 1, length + 1)}
 
 
-@pytest.mark.parametrize("n_tries", [0, 1, 20])
-def test_fields_have_the_chances_of_two_random_pixels(monkeypatch, n_tries):
-    """Whether those that are too small are drawn again, or left out from the first."""
-    monkeypatch.setattr(hidden, "FEW_TRIES", n_tries)
+def test_fields_have_the_chances_of_two_random_pixels():
     chances = {}
     for one, other in itertools.product(itertools.product(range(4), range(3)), repeat=2):
         spans = tuple((min(pair), max(pair) + 1) for pair in zip(one, other, strict=True))
@@ -96,15 +90,10 @@ def test_fields_have_the_chances_of_two_random_pixels(monkeypatch, n_tries):
     assert stats.chisquare(list(counts.values()), expected).pvalue > 0.001
 
 
-def test_fields_that_are_nearly_all_of_a_large_image_take_no_time():
-    """One in 150,000 pairs of pixels would do."""
-    assert draw(InputSpace(784, (28, 28)), "receptive-field", 1000, min_field=784).all()
-
-
 def test_weights_within_a_field_are_uniform(space):
     """Divided by the largest of their unit they are spread evenly over ±1, but for the largest."""
-    weights = draw(space, "receptive-field", 500, min_field=63)
-    relative = np.sort(weights / np.abs(weights).max(axis=0), axis=None)
+    weights = draw(space, "receptive-field", 500, min_field=40)
+    relative = (weights / np.abs(weights).max(axis=0))[weights != 0]
     inner = relative[np.abs(relative) < 0.9]
     counts, _ = np.histogram(inner, bins=6, range=(-0.9, 0.9))
     assert counts.min() > 0.9 * counts.mean()
@@ -189,7 +178,12 @@ def test_a_blank_field_is_drawn_again():
         (
             InputSpace(4, (2, 2), np.ones((6, 4)), np.arange(6)),
             {"input_weights": "receptive-field-constrained", "min_field": 1},
-            "no two training samples of different classes differ in a field",
+            "in which samples of different classes differ",
+        ),
+        (
+            InputSpace(784, (28, 28)),
+            {"input_weights": "receptive-field", "min_field": 784},
+            "none was a field of 784 pixels",
         ),
     ],
 )

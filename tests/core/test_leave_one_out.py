@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from elmlda.core import leave_one_out
+from elmlda.core import leave_one_out, solve
 from elmlda.core.leave_one_out import (
     DOUBT,
     RIDGES,
@@ -19,7 +19,6 @@ from elmlda.core.leave_one_out import (
     choose_ridge,
     fit_temperature,
     fit_temperatures,
-    leverages,
 )
 from elmlda.core.solve import LostPrecisionError, derive_lda, solve_pi
 from elmlda.core.sums import Sums
@@ -142,18 +141,14 @@ def test_temperatures_at_every_nested_size(ridge):
     if ridge:  # without one, a constant unit makes the covariance singular
         hidden = add_constant(hidden)
     sizes, rows = (3, 10, hidden.shape[1]), np.arange(0, 90, 2)
-    sums, found = accumulate(hidden, labels, 3), []
-
-    def inspect(factor, sound_sizes):
-        found.append(leverages(factor, hidden[rows], sound_sizes))
-
-    pi = solve_pi(sums, sizes, ridge, inspect=inspect)
+    sums = accumulate(hidden, labels, 3)
+    pi = solve_pi(sums, sizes, ridge, hidden[rows])
     left_out = leave_out(hidden[rows], labels[rows], sums.class_counts, PRIORS)
-    tempered = fit_temperatures(pi, found[0], left_out)
+    tempered = fit_temperatures(pi, left_out)
     for i, size in enumerate(sizes):
         a = hidden[:, :size]
         hat = a @ np.linalg.solve(a.T @ a + ridge * np.eye(size), a.T)
-        np.testing.assert_allclose(found[0][:, i], np.diag(hat)[rows], rtol=1e-9)
+        np.testing.assert_allclose(pi.leverages[:, i], np.diag(hat)[rows], rtol=1e-9)
         _, lda = really_leave_out(a, labels, ridge, PRIORS, rows=rows)
         np.testing.assert_allclose(tempered[i], fit_temperature(lda, labels[rows]), rtol=1e-6)
 
@@ -165,18 +160,17 @@ def test_leverages_are_the_same_in_parts(monkeypatch, dtype, tolerance):
     factor = np.asfortranarray(np.linalg.cholesky(gram))
     exact = [np.diag(a @ np.linalg.inv(gram[:m, :m]) @ a.T) for m in (4, 10) for a in [hidden[:, :m]]]
     for units in (3, 1024):
-        monkeypatch.setattr(leave_one_out, "UNITS_PER_SOLVE", units)
-        found = leverages(factor, hidden.astype(dtype), (4, 10))
+        monkeypatch.setattr(solve, "UNITS_PER_SOLVE", units)
+        found = solve.compute_leverages(factor, hidden.astype(dtype), (4, 10))
         np.testing.assert_allclose(found, np.transpose(exact), rtol=tolerance)
 
 
 def test_sizes_that_are_singular_have_no_temperature():
     hidden, labels = draw_samples(6, 60, 6, 3)
     hidden = np.hstack([hidden, hidden[:, :2]])
-    sums, found = accumulate(hidden, labels, 3), []
     with pytest.warns(UserWarning, match="rank 6"):
-        pi = solve_pi(sums, (4, 8), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
-    small, large = fit_temperatures(pi, found[0], leave_out(hidden, labels))
+        pi = solve_pi(accumulate(hidden, labels, 3), (4, 8), rows=hidden)
+    small, large = fit_temperatures(pi, leave_out(hidden, labels))
     assert small.temperature > 0
     assert np.isnan(large.temperature)
 
@@ -184,13 +178,11 @@ def test_sizes_that_are_singular_have_no_temperature():
 def test_as_many_units_as_samples_have_no_temperature():
     """Without a sample the covariance is singular."""
     hidden, labels = draw_samples(6, 24, 20, 3)
-    sums, found = accumulate(hidden, labels, 3), []
-    pi = solve_pi(sums, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
-    assert fit_temperatures(pi, found[0], leave_out(hidden, labels))
-    hidden = hidden[:21]
-    sums, found = accumulate(hidden, labels[:21], 3), []
-    pi = solve_pi(sums, (20,), inspect=lambda f, s: found.append(leverages(f, hidden, s)))
-    (none,) = fit_temperatures(pi, found[0], leave_out(hidden, labels[:21]))
+    pi = solve_pi(accumulate(hidden, labels, 3), (20,), rows=hidden)
+    assert fit_temperatures(pi, leave_out(hidden, labels))
+    hidden, labels = hidden[:21], labels[:21]
+    pi = solve_pi(accumulate(hidden, labels, 3), (20,), rows=hidden)
+    (none,) = fit_temperatures(pi, leave_out(hidden, labels))
     assert np.isnan(none.temperature)
 
 

@@ -162,32 +162,16 @@ def test_two_classes():
     assert fit(X, y).predict_proba(X).shape == (100, 2)
 
 
-@pytest.mark.parametrize("kind", ["array", "object", "list", "series", "categorical"])
+@pytest.mark.parametrize("kind", [list, pd.Series, pd.Categorical])
 def test_string_labels(kind):
-    words = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
-    labels = {
-        "array": words,
-        "object": words.astype(object),
-        "list": words.tolist(),
-        "series": pd.Series(words),
-        "categorical": pd.Series(words, dtype="category"),
-    }[kind]
+    labels = kind(np.array(["setosa", "versicolor", "virginica"])[SPECIES])
     network = fit(y=labels)
     assert network.classes_.tolist() == ["setosa", "versicolor", "virginica"]
     np.testing.assert_array_equal(network.predict(IRIS), network.classes_[fit().predict(IRIS)])
-    assert network.score(IRIS, labels) > 0.95
     streamed = ELMClassifier(random_state=0)
     for part in (slice(0, 60), slice(60, 150)):
         streamed.partial_fit(IRIS[part], labels[part], classes=["setosa", "virginica", "versicolor"])
     np.testing.assert_array_equal(streamed.predict(IRIS), network.predict(IRIS))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8, bool])
-def test_dtypes_are_taken_as_numbers(dtype):
-    X = np.round(IRIS).astype(dtype)
-    np.testing.assert_allclose(
-        fit(X).decision_function(X), fit(X.astype(float)).decision_function(X.astype(float)), rtol=1e-9
-    )
 
 
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
@@ -251,7 +235,8 @@ def test_the_number_of_units_follows_samples():
         return network._recipe(n_samples).n_hidden
 
     assert [count(150), count(8000), count(8400), count(60_000)] == [2000, 2000, 2100, 6000]
-    assert [count(150, fanout=2.5), count(150, n_hidden=7)] == [25, 7]
+    sizes = count(150, fanout=2.5), count(150, fanout=0.01), count(150, n_hidden=7, fanout=9)
+    assert sizes == (25, 1, 7)
     assert stream([slice(0, 150)]).n_hidden_ == 2000
 
 
@@ -328,12 +313,6 @@ def test_parameters_that_make_no_sense(params, expected):
         network.predict(IRIS)
 
 
-def test_sizes():
-    assert fit(fanout=2.5).n_hidden_ == 10
-    assert fit(fanout=0.01, weight_range=0.7).n_hidden_ == 1
-    assert fit(n_hidden=7, fanout=100).n_hidden_ == 7
-
-
 def test_fitted_attributes():
     network = fit(n_hidden=20)
     assert [weights.shape for weights in network.coefs_] == [(4, 20), (20, 3)]
@@ -362,11 +341,6 @@ def test_random_state():
     by_hand = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,)))
     np.testing.assert_array_equal(papers.coefs_[0], by_hand.uniform(-0.5, 0.5, (40, 4)).T)
     assert not papers.intercepts_[0].any()
-    state = np.random.RandomState(0)
-    one, two = (fit(random_state=state).coefs_[0] for _ in range(2))
-    assert (one != two).all()
-    np.testing.assert_array_equal(one, fit(random_state=np.random.RandomState(0)).coefs_[0])
-    assert (fit(random_state=None).coefs_[0] != fit(random_state=None).coefs_[0]).all()
     sequence = np.random.SeedSequence(7)
     np.testing.assert_array_equal(
         fit(random_state=sequence).coefs_[0],
@@ -514,11 +488,6 @@ def test_pickles(through, tmp_path):
     again = keep(streamed).partial_fit(IRIS[100:], SPECIES[100:])
     np.testing.assert_allclose(again.coefs_[1], fitted.coefs_[1], rtol=1e-6, atol=1e-6)
     assert not hasattr(keep(fitted), "partial_fit")
-
-
-def test_pickles_of_fit_are_without_the_sums():
-    assert len(pickle.dumps(fit(n_hidden=400))) < 400**2 * 8 / 4
-    assert len(pickle.dumps(stream([slice(0, 150)], n_hidden=400))) > 400**2 * 8
 
 
 # Imports

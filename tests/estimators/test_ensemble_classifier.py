@@ -1,9 +1,7 @@
 """ELMEnsembleClassifier: its members and their mean."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from elmlda import ELMClassifier, ELMEnsembleClassifier
@@ -31,20 +29,6 @@ def test_posteriors_are_the_mean_of_the_members():
     np.testing.assert_array_equal(ensemble.predict(X[TEST]), found.argmax(axis=1))
     np.testing.assert_array_equal(np.exp(ensemble.predict_log_proba(X[TEST])) > 0.5, found > 0.5)
     assert ensemble.score(X[TEST], Y[TEST]) > max(each.score(X[TEST], Y[TEST]) for each in alone) - 0.01
-
-
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_members_are_classifiers(class_weight):
-    frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)])
-    params = {"fanout": 1, "class_weight": class_weight, "random_state": 4}
-    ensemble = ELMEnsembleClassifier(2, **params).fit(frame[TRAIN], Y[TRAIN])
-    members = ensemble.estimators_
-    assert [type(member) for member in members] == [ELMClassifier] * 2
-    mean = sum(member.predict_proba(frame[TEST]) for member in members) / 2
-    np.testing.assert_allclose(ensemble.predict_proba(frame[TEST]), mean, atol=1e-12)
-    again = clone(members[1]).fit(frame[TRAIN], Y[TRAIN])
-    np.testing.assert_array_equal(again.predict(frame[TEST]), members[1].predict(frame[TEST]))
-    assert not hasattr(ELMEnsembleClassifier(), "estimators_")
 
 
 def test_jobs_do_not_matter():

@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import elmlda
 from elmlda import ELMClassifier, ELMEnsembleClassifier
@@ -103,24 +101,7 @@ def test_transform_gives_the_hidden_outputs(bias):
     assert list(frame.columns) == network.get_feature_names_out().tolist()
 
 
-def test_hidden_outputs_in_a_pipeline():
-    network = ELMClassifier(random_state=0)
-    pipeline = make_pipeline(StandardScaler(), network, ELMClassifier(random_state=1))
-    assert pipeline.fit(IRIS, SPECIES).score(IRIS, SPECIES) > 0.95
-
-
 # Class weights
-
-
-def test_a_class_weight_is_a_weight_of_each_sample():
-    weights = {0: 3.0, 2: 0.5}
-    by_class = ELMClassifier(
-        ridge=1.0, temperature=1.0, weight_range=0.7, random_state=0, class_weight=weights
-    )
-    by_sample = clone(by_class).set_params(class_weight=None)
-    # Class weights are rescaled to keep the sum of weights.
-    expected = by_sample.fit(IRIS, SPECIES, np.array([3.0, 1.0, 0.5])[SPECIES] / 1.5)
-    assert_same(by_class.fit(IRIS, SPECIES), expected)
 
 
 def test_balanced_classes_weigh_the_same():
