@@ -224,7 +224,7 @@ class FeatureSums(OutputLayer):
         totals = weights
         if self.class_weights is not None:
             totals = self.class_weights[labels] * (1.0 if weights is None else weights)
-        buffer, stop = np.empty((0, len(self.centre)), self.centre.dtype), 0
+        stop = 0
         for features in batches:
             batch: Any = as_dense(features)
             part = slice(stop, stop + len(batch))
@@ -234,10 +234,9 @@ class FeatureSums(OutputLayer):
                 if self.is_centred:
                     if not self.sums.n_samples:
                         self.centre[:] = batch.mean(axis=0, dtype=np.float64)
-                    if len(buffer) < len(batch):
-                        buffer = np.empty(batch.shape, buffer.dtype)
-                    out = buffer[: len(batch)]
-                    batch = np.subtract(batch, self.centre, out=out, casting="same_kind")
+                    batch = np.subtract(
+                        batch, self.centre, dtype=self.centre.dtype, casting="same_kind"
+                    )
                 if self.rows:
                     self.rows.add(batch, labels[part], None if weights is None else weights[part])
                 self.sums.add(batch, labels[part], None if totals is None else totals[part])

@@ -96,14 +96,10 @@ class RowSample:
         most_rows: int | None = None,
     ) -> None:
         self._rng, self._most_rows = rng, most_rows or count_rows(n_hidden)
-        self._buffer = np.empty((0, n_hidden), dtype)
+        self.hidden: FloatArray = np.empty((0, n_hidden), dtype)
+        """Hidden outputs, n_rows × n_hidden."""
         self._facts = np.empty((0, 3))
         """Key, class index and weight of each row."""
-
-    @property
-    def hidden(self) -> FloatArray:
-        """Hidden outputs, n_rows × n_hidden."""
-        return self._buffer[: len(self._facts)]
 
     @property
     def labels(self) -> IntArray:
@@ -117,24 +113,13 @@ class RowSample:
 
     def add(self, hidden: FloatArray, labels: IntArray, weights: FloatArray | None = None) -> None:
         """Draw from a batch: hidden outputs (n_samples × n_hidden), class indices and weights."""
-        n_old, n_new, n_hidden = len(self._facts), *hidden.shape
-        n_rows = min(self._most_rows, n_old + n_new)
-        keys = self._rng.random(n_new)
-        new_facts = np.column_stack([keys, labels, np.ones(n_new) if weights is None else weights])
-        facts = np.concatenate([self._facts, new_facts])
+        keys = self._rng.random(len(hidden))
+        new = np.column_stack([keys, labels, np.ones(len(keys)) if weights is None else weights])
+        facts, n_old = np.concatenate([self._facts, new]), len(self._facts)
+        n_rows = min(self._most_rows, len(facts))
         stays = np.zeros(len(facts), np.bool_)
         stays[np.argpartition(facts[:, 0], n_rows - 1)[:n_rows]] = True
-        # Rows that stay keep their places; new rows take the free places.
-        entering = np.flatnonzero(stays[n_old:])
-        places = np.r_[np.flatnonzero(~stays[:n_old]), n_old:n_rows]
-        if n_rows > len(self._buffer):  # grow by doubling, so that small batches are not copied often
-            n_places = min(self._most_rows, max(n_rows, 2 * n_old))
-            buffer = np.empty((n_places, n_hidden), hidden.dtype)
-            buffer[:n_old] = self.hidden
-            self._buffer = buffer
-        for place, row in zip(
-            places, entering, strict=True
-        ):  # fancy indexing would copy the rows twice
-            self._buffer[place] = hidden[row]
-        facts[places] = new_facts[entering]
-        self._facts = facts[:n_rows].copy()
+        if stays[n_old:].any():
+            kept = self.hidden if stays[:n_old].all() else self.hidden[stays[:n_old]]
+            self.hidden = np.concatenate([kept, hidden[stays[n_old:]]])
+            self._facts = facts[stays]
