@@ -25,7 +25,8 @@ def plot_minus(figure: Figure, table: pd.DataFrame) -> None:
     ----------
     table : table1_details.csv at the printed fan-outs
     """
-    above, below = figures.add_panels(figure, 4.4, [1, 1])
+    figure.set_size_inches(figures.WIDTH, 4.4)
+    above, below = figure.subplots(2, 1, sharex=True)
     x, z = np.arange(len(table)), ndtri(0.5 + LEVEL / 2)
     sd = table[["pi_sd", "pi_constant_sd", "lda_sd"]].max(axis=1)
     errors = np.hypot(sd / np.sqrt(paper.REPEATS), RATE_ROUNDING)

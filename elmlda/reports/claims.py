@@ -22,6 +22,7 @@ from elmlda import paper
 from elmlda.core import FloatArray
 from elmlda.reports import stats, tables
 from elmlda.reports.load import METHODS, Records, percents
+from elmlda.reports.render import read_words
 from elmlda.reports.stats import FEWEST_REPEATS, LEVEL, NAN, Estimate, Sample, estimate_mean
 from elmlda.reports.tables import IMPROVEMENT_ROUNDING, IMPROVEMENTS, PRINTED, RATE_ROUNDING, ROUNDING
 
@@ -85,12 +86,10 @@ class Claim:
     """A statement of the paper, and the numbers that decide it."""
 
     key: str
-    text: str
-    place: str
     checks: Sequence[Check]
-    kind: str = "statement"
     reading: str = ""
     unit: str = "points"
+    kind: str = "statement"
 
     def decide(self) -> dict[str, Any]:
         """Return the verdict on all numbers together, with the number that is closest to failing.
@@ -110,8 +109,10 @@ class Claim:
         if self.unit == LOG_RATIO:
             numbers = [float(100 * np.expm1(number)) for number in numbers]
         region_low, region_high, ours, low, high = numbers
+        text, place = read_words()["claims"][self.key if self.kind == "statement" else self.kind]
+        suffix = "-constant" if self.kind == "statement" and self.reading == CONSTANT else ""
         return {
-            "key": self.key, "claim": self.text, "place": self.place, "kind": self.kind,
+            "key": self.key + suffix, "claim": text.format(shown), "place": place, "kind": self.kind,
             "reading": self.reading,
             "counted": self.kind != "improvement" and self.reading != CONSTANT,
             "unit": "%" if self.unit == LOG_RATIO else self.unit, "paper": shown.printed,
@@ -148,36 +149,21 @@ def take_both(rates: pd.DataFrame, reading: str, fanouts: Sequence[int]) -> Floa
 
 def _claim_methods(rates: pd.DataFrame, reading: str) -> Iterator[Claim]:
     """Compare PI-ELM with LDA-ELM: statements 1 to 4."""
-    suffix = "" if reading == EQ5 else "-constant"
-
-    def state(key: str, text: str, place: str, checks: Sequence[Check], unit: str = "points") -> Claim:
-        return Claim(key + suffix, text, place, checks, reading=reading, unit=unit)
-
-    text = f"LDA-ELM has fewer errors than PI-ELM at every fan-out from 1 to {paper.LARGEST_FANOUT}"
     checks = []
     for fanout in ALL_FANOUTS:
         pi, lda = take_both(rates, reading, [fanout])[:, 0].T
         printed = PRINTED["pi"].get(fanout, NAN) - PRINTED["lda"].get(fanout, NAN)
-        gap = estimate_mean(pi - lda)
-        checks += [
-            Check(
-                f"PI − LDA at fan-out {fanout}", gap, 0, printed=printed, rounding=DIFFERENCE_ROUNDING
-            )
-        ]
-    yield state("lda-better", text, "Section 3, Fig. 1", checks)
+        at, gap = f"PI − LDA at fan-out {fanout}", estimate_mean(pi - lda)
+        checks.append(Check(at, gap, 0, math.inf, printed, DIFFERENCE_ROUNDING))
+    yield Claim("lda-better", checks, reading)
     gains = stats.jackknife(stats.improvement, take_both(rates, reading, paper.FANOUTS))
     average, n = paper.AVERAGE_IMPROVEMENT_PERCENT, len(paper.FANOUTS)
     region = average - AVERAGE_MARGIN, average + AVERAGE_MARGIN
-    check = Check(
-        "average improvement", gains.combine(np.full(n, 1 / n)), *region, average, IMPROVEMENT_ROUNDING
-    )
-    text = f"LDA-ELM's error rate is {average} % lower on average over the {n} printed fan-outs"
-    yield state("average-improvement", text, "Section 3, Conclusion", [check], "%")
-    text = "The improvement is larger at small fan-outs"
-    yield state("larger-at-small-fanouts", text, "Section 3", list(_check_decline(gains)))
-    text = "The error rate falls from each printed fan-out to the next, for both methods"
-    checks = list(_check_falls(rates, READINGS[reading]))
-    yield state("error-falls", text, "Fig. 1, Table 1", checks)
+    ours = gains.combine(np.full(n, 1 / n))
+    check = Check("average improvement", ours, *region, average, IMPROVEMENT_ROUNDING)
+    yield Claim("average-improvement", [check], reading, "%")
+    yield Claim("larger-at-small-fanouts", list(_check_decline(gains)), reading)
+    yield Claim("error-falls", list(_check_falls(rates, READINGS[reading])), reading)
 
 
 def _check_decline(gains: Sample) -> Iterator[Check]:
@@ -208,46 +194,30 @@ def _claim_time(timing: pd.DataFrame) -> Claim:
 
     The paper timed one run on another computer. Its times are assumed to vary like ours.
     """
-    border = math.log1p(paper.LARGEST_OVERHEAD_PERCENT / 100)
-    ratios = {f: tables.log_ratios(timing[timing["fanout"] == f]) for f in paper.FANOUTS}
-    checks = [
-        Check(
-            f"at fan-out {fanout}",
-            estimate_mean(logs),
-            high=border,
-            paper_repeats=1,
-            fewest=FEWEST_REPEATS,
-        )
-        for fanout, logs in ratios.items()
-    ]
-    text = f"LDA-ELM takes less than {paper.LARGEST_OVERHEAD_PERCENT:.0f} % more time than PI-ELM"
-    return Claim("time", text, "Conclusion, Table 2", checks, unit=LOG_RATIO)
+    border, checks = math.log1p(paper.LARGEST_OVERHEAD_PERCENT / 100), []
+    for fanout in paper.FANOUTS:
+        ours = estimate_mean(tables.log_ratios(timing[timing["fanout"] == fanout]))
+        at, fewest = f"at fan-out {fanout}", FEWEST_REPEATS
+        checks.append(Check(at, ours, high=border, paper_repeats=1, fewest=fewest))
+    return Claim("time", checks, unit=LOG_RATIO)
 
 
 def _claim_ensembles(run: Records) -> Iterator[Claim]:
     """Compare ensembles of different sizes: statements 6 to 11."""
-    sample, place, largest = _sample_sizes(run), "Section 3, Fig. 2", paper.ENSEMBLE_SIZE
-    printed = paper.ENSEMBLE_ERROR_PERCENT
-    for size, name in ((2, "Two"), (largest, "Twenty")):
-        rate = printed[size]
-        text = f"{name} networks of fan-out {paper.LARGEST_FANOUT} have {rate:.2f} % errors"
+    sample, largest = _sample_sizes(run), paper.ENSEMBLE_SIZE
+    for size in (2, largest):
+        rate = paper.ENSEMBLE_ERROR_PERCENT[size]
         margin = RATE_MARGIN * rate
         check = _check_sizes(sample, {size: 1}, rate - margin, rate + margin)
-        yield Claim(f"ensemble-{size}", text, place, [check], unit="%")
-    for few, many, text in (
-        (1, 2, "Two networks have fewer errors than one"),
-        (2, largest, "Twenty networks have fewer errors than two"),
-    ):
+        yield Claim(f"ensemble-{size}", [check], unit="%")
+    for few, many in ((1, 2), (2, largest)):
         check = _check_sizes(sample, {few: 1, many: -1}, 0)
-        yield Claim(f"ensemble-{many}-beats-{few}", text, place, [check])
+        yield Claim(f"ensemble-{many}-beats-{few}", [check])
     steps = [_check_sizes(sample, {few: 1, many: -1}, 0) for few, many in DOUBLINGS]
-    text = "The error falls with each doubling of the number of networks from 2 to 16"
-    yield Claim("ensemble-falls", text, place, steps)
-    rate = printed[largest]
-    high = RATE_MARGIN * rate
+    yield Claim("ensemble-falls", steps)
+    high = RATE_MARGIN * paper.ENSEMBLE_ERROR_PERCENT[largest]
     others = [_check_sizes(sample, {largest: 1, n: -1}, high=high) for n in ALL_SIZES[:-1]]
-    text = f"No other number of networks up to {largest} has an error rate lower by more than 2 %"
-    yield Claim("twenty-best", text, place, others)
+    yield Claim("twenty-best", others)
 
 
 def _sample_sizes(run: Records) -> Sample:
@@ -281,14 +251,13 @@ def _claim_cells(primary: pd.DataFrame) -> Iterator[Claim]:
         (CONSTANT, ("pi_constant", "constant_improvement")),
     ):
         for fanout, name in product(paper.FANOUTS, names):
-            ours, printed, at = cells[fanout][name], PRINTED[name][fanout], f"fan-out {fanout}"
+            ours, printed = cells[fanout][name], PRINTED[name][fanout]
             if name in IMPROVEMENTS:
-                kind, margin = "improvement", IMPROVEMENT_MARGIN
-                key = f"{IMPROVEMENTS[name]}-improvement"
-                text = f"LDA-ELM's improvement at {at} is {printed:.1f} %"
+                kind, margin, what = "improvement", IMPROVEMENT_MARGIN, "LDA-ELM's improvement"
+                key = f"table1-{IMPROVEMENTS[name]}-improvement-{fanout}"
             else:
-                kind, key, margin = "rate", name, RATE_MARGIN * printed
-                text = f"{METHODS[name].split()[0]}'s error rate at {at} is {printed:.2f} %"
-            check = Check(at, ours, printed - margin, printed + margin, printed, ROUNDING[name])
-            by = "" if name == "lda" else reading
-            yield Claim(f"table1-{key}-{fanout}", text, "Table 1", [check], kind, by, "%")
+                kind, margin = "rate", RATE_MARGIN * printed
+                what, key = f"{METHODS[name].split()[0]}'s error rate", f"table1-{name}-{fanout}"
+            at, region = f"{what} at fan-out {fanout}", (printed - margin, printed + margin)
+            check = Check(at, ours, *region, printed, ROUNDING[name])
+            yield Claim(key, [check], "" if name == "lda" else reading, "%", kind)

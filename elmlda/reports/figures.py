@@ -48,7 +48,12 @@ MOST_NUMBERED_CLASSES = 12
 
 def plot_fig1(figure: Figure, table: pd.DataFrame, by_fanout: bool) -> None:
     """Plot both methods' error rates, and LDA-ELM's improvement over both readings of PI-ELM."""
-    rates, gains = add_panels(figure, 5.4, [3, 2.2])
+    if figure.get_figwidth() > WIDTH:  # two columns
+        figure.set_figheight(3.4)
+        rates, gains = figure.subplots(1, 2)
+    else:
+        figure.set_figheight(5.4)
+        rates, gains = figure.subplots(2, 1, height_ratios=[3, 2.2])
     for axes in (rates, gains):
         x = label_sizes(axes, table, by_fanout)
     for method, look in (("pi", PI), ("lda", LDA)):
@@ -184,17 +189,6 @@ def plot_compare(figure: Figure, table: pd.DataFrame) -> None:
 
 
 # Axes, intervals, legends
-
-
-def add_panels(figure: Figure, height: float, ratios: list[float]) -> tuple[Axes, Axes]:
-    """Add two panels: one above the other, or side by side if the figure has two columns' width."""
-    if figure.get_figwidth() > WIDTH:
-        figure.set_figheight(3.4)
-        left, right = figure.subplots(1, 2)
-        return left, right
-    figure.set_size_inches(WIDTH, height)
-    above, below = figure.subplots(2, 1, height_ratios=ratios)
-    return above, below
 
 
 def label_sizes(axes: Axes, table: pd.DataFrame, by_fanout: bool) -> pd.Series[float]:

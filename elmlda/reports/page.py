@@ -64,7 +64,7 @@ def make_run_page(run: Records) -> Page:
         figures={figure.name: figure for figure in drawn if len(figure.table)},
         tables={
             "table1": tables.table1(run, rates),
-            "table2": tables.in_papers_shape(times, tables.TABLE2, run.is_mnist),
+            "table2": tables.in_papers_shape(times, "table2", run.is_mnist),
             "table1_details": rates, "table2_details": times,
             "ensemble_table": sizes, "posteriors": scores, "claims": verdicts,
         },

@@ -19,6 +19,7 @@ from elmlda.core.evaluate import confidence_bins
 from elmlda.errors import ElmldaError
 from elmlda.reports import stats
 from elmlda.reports.load import METHODS, Records
+from elmlda.reports.render import read_words
 from elmlda.reports.stats import NAN, Estimate, estimate_mean, holm
 
 IMPROVEMENTS = {"improvement": "pi", "constant_improvement": "pi_constant"}
@@ -26,18 +27,6 @@ IMPROVEMENTS = {"improvement": "pi", "constant_improvement": "pi_constant"}
 RATE_ROUNDING, IMPROVEMENT_ROUNDING = paper.RATE_DIGIT / 12**0.5, paper.IMPROVEMENT_DIGIT / 12**0.5
 """Standard deviation of a rounding error: uniform over one step of the last printed digit."""
 ROUNDING = dict.fromkeys(METHODS, RATE_ROUNDING) | dict.fromkeys(IMPROVEMENTS, IMPROVEMENT_ROUNDING)
-TABLE1 = {
-    METHODS["pi"]: ("pi_error_percent", "paper_pi_error_percent"),
-    METHODS["lda"]: ("lda_error_percent", "paper_lda_error_percent"),
-    "% improvement": ("improvement_percent", "paper_improvement_percent"),
-}
-"""Rows of Table 1 -> columns of `rate_table` with our numbers and with the paper's."""
-TABLE2 = {
-    METHODS["pi"]: ("pi_cpu_seconds", "paper_pi_seconds"),
-    METHODS["lda"]: ("lda_cpu_seconds", "paper_lda_seconds"),
-    "% extra time": ("overhead_percent", "paper_overhead_percent"),
-}
-"""Rows of Table 2 -> columns of `time_table` with our numbers and with the paper's."""
 BASELINE_NAMES = {"majority": "largest class", "logistic_regression": "logistic regression"}
 PRINTED: dict[str, Mapping[Any, float]] = {
     **dict.fromkeys(["pi", "pi_constant"], paper.PI_ERROR_PERCENT),
@@ -53,9 +42,7 @@ MOST_CONFUSED_CLASSES = 30
 NO_VALUES = pd.Series(dtype=float)
 
 
-def in_papers_shape(
-    details: pd.DataFrame, rows: Mapping[str, tuple[str, str]], by_fanout: bool
-) -> pd.DataFrame:
+def in_papers_shape(details: pd.DataFrame, name: str, by_fanout: bool) -> pd.DataFrame:
     """Return a table as the paper prints it: methods and sources in rows, network sizes in columns.
 
     Of MNIST's fan-outs the table has those that the paper prints, unless the run has none of them.
@@ -63,9 +50,10 @@ def in_papers_shape(
     Parameters
     ----------
     details : a row for each network size
-    rows : method -> the details' columns with our numbers and with the paper's
+    name : which table of templates/words.toml, which says what the rows are
     by_fanout : whether sizes are named by their fan-out instead of their hidden units
     """
+    rows = read_words()["tables"][name]["rows"]
     ours = [column for column, _ in rows.values()]
     if details.empty or details[ours].isna().all(axis=None):
         return pd.DataFrame()
@@ -88,7 +76,7 @@ def first_ridge(rates: pd.DataFrame) -> pd.DataFrame:
 
 def table1(run: Records, rates: pd.DataFrame) -> pd.DataFrame:
     """Return Table 1 for the first ridge, with the baselines of a run on other data below it."""
-    table = in_papers_shape(first_ridge(rates), TABLE1, run.is_mnist)
+    table = in_papers_shape(first_ridge(rates), "table1", run.is_mnist)
     for method, percent in list_baselines(run).items():
         values = {**dict.fromkeys(table, percent), "method": method, "source": "ours"}
         table.loc[len(table)] = pd.Series(values)

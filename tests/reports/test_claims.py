@@ -53,7 +53,7 @@ def test_too_few_repeats_decide_nothing(n, verdict):
 
 
 def decide(*checks):
-    return Claim("key", "text", "place", checks).decide()
+    return Claim("lda-better", checks).decide()
 
 
 def test_a_claim_about_several_numbers_needs_all_of_them():

@@ -149,7 +149,7 @@ def test_tables_have_the_papers_shape(tmp_path):
     rates = tables.rate_table(run)
     table1 = tables.table1(run, rates)
     table2 = tables.in_papers_shape(
-        tables.time_table(run.timing, beside_paper=True), tables.TABLE2, by_fanout=True
+        tables.time_table(run.timing, beside_paper=True), "table2", by_fanout=True
     )
     for table, last in ((table1, "% improvement"), (table2, "% extra time")):
         assert table.columns.tolist() == ["method", "source", *map(str, paper.FANOUTS)]
