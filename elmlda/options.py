@@ -544,8 +544,3 @@ class MachineOptions(Options):
     def threads_each(self) -> int:
         """Number of BLAS threads of each network."""
         return self.threads or share_cores(self.jobs)
-
-    def __str__(self) -> str:
-        if self.cluster:
-            return f"by the workers at {self.cluster}"
-        return f"in {self.jobs} × {self.threads_each} threads"

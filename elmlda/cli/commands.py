@@ -41,14 +41,10 @@ def make_command(kind: type[Spec]) -> click.Command:
     )
     def command(out: Path | None, quiet: bool, dry_run: bool, **values: Any) -> None:
         spec, machine = build(kind, values), build(MachineOptions, values)
-        is_shown = not (quiet or dry_run)
-        if is_shown:
-            datasets: Any = spec.dataset if kind.is_group else [spec.dataset]
-            say(f"Loading {', '.join(map(str, datasets))}.", err=True)
         plans = spec.plans(out)
         for folder, plan in plans:
             _carry_out(plan, folder, machine, quiet, dry_run)
-        if is_shown:
+        if not (quiet or dry_run):
             folder = plans[0][0].parent if kind.is_group else plans[0][0]
             say(f"Next: elmlda report {shlex.quote(str(folder))}")
 

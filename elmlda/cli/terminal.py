@@ -15,7 +15,6 @@ import click
 from elmlda.errors import ElmldaError, printable
 from elmlda.options import OptionError
 
-LONGEST_MESSAGE = 2000
 NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
@@ -37,12 +36,12 @@ def in_one_line() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            warnings.showwarning = lambda message, *_: say_in_one_line(f"Warning: {message}")
             yield
     except (ElmldaError, MemoryError, UnicodeError, OSError, EOFError) as error:
         if isinstance(error, BrokenPipeError) and not error.filename:
             raise  # click ends quietly, as `| head` expects
-        say(f"Error: {shorten(_explain(error))}", err=True)
+        say_in_one_line(f"Error: {_explain(error)}")
         raise click.exceptions.Exit(2 if isinstance(error, OptionError) else 1) from error
 
 
@@ -63,10 +62,6 @@ def _explain(error: Exception) -> str:
     return f"{where}{error.strerror or error}."
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
-    say(f"Warning: {shorten(str(message))}", err=True)
-
-
-def shorten(message: str) -> str:
-    """Return the message in one line, shortened if it is very long."""
-    return printable(" ".join(message.split()), LONGEST_MESSAGE)
+def say_in_one_line(text: str) -> None:
+    """Print a text on stderr as one line."""
+    say(" ".join(text.split()), err=True)

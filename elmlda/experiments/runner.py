@@ -111,7 +111,7 @@ def run_plan(plan: Plan, folder: Path, machine: MachineOptions, progress: bool =
     with open_run(folder, plan.identity, command, describe_machine()) as run:
         for stage in plan.stages:
             if stage.is_renewed:
-                run.clear(stage.table)
+                (folder / f"{stage.table.name}.csv").unlink(missing_ok=True)
             recorded, jobs = _find_jobs(stage, run)
             with closing(_compute(stage, plan.job_data, jobs, machine, progress)) as results:
                 for result in results:
@@ -185,13 +185,15 @@ class DryRun:
     def facts(self) -> dict[str, str]:
         """Names and values for display."""
         n_train, n_test = (len(part.labels) for part in (self.data.train, self.data.test) if part)
-        size = f"{n_train:,} training and {n_test:,} test samples"
+        size, machine = f"{n_train:,} training and {n_test:,} test samples", self.machine
+        place = f"in {machine.jobs} × {machine.threads_each} threads"
+        place = f"by the workers at {machine.cluster}" if machine.cluster else place
         facts = {
             "folder": str(self.folder),
             "data": f"{self.data.name}: {size}",
             "missing": self.data.filled,
             "recorded": f"{self.n_recorded:,} of {self.n_rows:,} rows",
-            "to train": f"{count(self.n_networks, 'network')} {self.machine}",
+            "to train": f"{count(self.n_networks, 'network')} {place}",
             "needs": self.needs,
         }
         return {name: text for name, text in facts.items() if text}

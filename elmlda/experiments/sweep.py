@@ -88,12 +88,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
-    """Return the networks to train and test.
-
-    Parameters
-    ----------
-    loaded : the data set, if it has been loaded already
-    """
+    """Return the networks to train and test; `loaded` is the data set, if it has been loaded already."""
     loaded = loaded or load_dataset(spec.dataset, **spec.reading)
     data, is_nested = _divide(spec, loaded), spec.design == "nested"
     (sizes, most, options, cost), ridges = plan_networks(spec, data), _as_tuple(spec.ridge)
@@ -158,10 +153,7 @@ def take_fold(loaded: Dataset, n_folds: int, seed: int, repeat: int, fold: int) 
 
 
 def make_independent_key(repeat: int, n_hidden: int, n_inputs: int) -> tuple[int, ...]:
-    """Return the spawn key of a network in the independent design.
-
-    The key has the fan-out or, if the fan-out is not whole, the number of hidden units.
-    """
+    """Return an independent network's spawn key: with the fan-out or, if not whole, the hidden units."""
     fanout, rest = divmod(n_hidden, n_inputs)
     return (repeat, fanout) if rest == 0 else (repeat, 0, n_hidden)
 
@@ -169,12 +161,7 @@ def make_independent_key(repeat: int, n_hidden: int, n_inputs: int) -> tuple[int
 def train_network(
     data: Dataset, job: NetworkJob, threads: int, folds: tuple[int, int] | None = None
 ) -> Result:
-    """Train and test a network, and return its rows.
-
-    Parameters
-    ----------
-    folds : number of folds, and the root seed by which samples are divided
-    """
+    """Train and test a network; `folds` are their number, and the root seed that divides samples."""
     repeat, fold = job.place["repeat"], job.place["fold"]
     if folds:
         data = take_fold(data, *folds, repeat, fold)
@@ -200,12 +187,9 @@ def evaluate_baseline(data: Dataset, job: Key, folds: tuple[int, int] | None = N
 def evaluate_network(
     data: Dataset, job: NetworkJob, threads: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Train and test a network.
+    """Train and test a network; return a row for each ridge and size, and arrays to keep.
 
-    Returns
-    -------
-    rows : a row for each ridge and size
-    kept : arrays to keep, see `elmlda.runs.kept`; None if LDA has no solution at some size
+    `elmlda.runs.kept` describes the arrays. None are kept if LDA has no solution at some size.
     """
     assert data.test is not None
     tested = job.train(data, threads)

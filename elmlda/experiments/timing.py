@@ -66,12 +66,7 @@ def plan_timing(spec: Timing) -> Plan:
 
 
 def time_network(data: Dataset, job: NetworkJob, threads: int, n_pairs: int) -> Result:  # noqa: ARG001
-    """Time one or two pairs on a network, then both methods in one pass.
-
-    Parameters
-    ----------
-    n_pairs : number of pairs of this size, on all networks together
-    """
+    """Time one or two pairs on a network, of `n_pairs` on all networks, then both methods in one pass."""
     train, first_pair = data.train, job.place["pair"]
     ((ridge, (size,)),) = job.sizes_by_ridge.items()
     recipe = Recipe.for_dataset(data, job.seed, size, job.options)
@@ -108,14 +103,12 @@ def time_pairs(
     Parameters
     ----------
     draw_layer : draws the hidden layer with one thread; its time is part of the hidden outputs
-    priors : n_classes probabilities π
     order : "pi" or "lda" at each position
 
     Returns
     -------
-    rows : position, method, processor time (`cpu_seconds`) and elapsed time (`seconds`) from
-        the first random number to the last prediction; processor time of the test samples
-        (`test_seconds`) and of the hidden outputs (`hidden_seconds`), which `cpu_seconds` includes
+    rows : columns of the table of times. Times are from the first random number to the last prediction;
+        they include the times of the test samples and of the hidden outputs
     """
     assert data.test is not None
     train, test, rows = data.train, data.test, []

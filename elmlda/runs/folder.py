@@ -77,10 +77,6 @@ class Run:
             if size == 0:
                 sync_folder(self.folder)
 
-    def clear(self, table: Table) -> None:
-        """Delete all rows of a table."""
-        (self.folder / f"{table.name}.csv").unlink(missing_ok=True)
-
 
 @contextmanager
 def open_run(
@@ -88,9 +84,7 @@ def open_run(
 ) -> Iterator[Run]:
     """Lock a run's folder, which is made if it does not exist; refuse another configuration.
 
-    Parameters
-    ----------
-    command, machine : entries of the manifest's lists: what computes the rows
+    The manifest gets `command` and `machine`, which say what computes the rows.
     """
     with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,10 +95,20 @@ def open_run(
             fact = f"another elmlda is writing to {folder}."
             raise ElmldaError(fact, "Wait for it, or use another {out}.", out=None) from None
     with lock:
-        manifest = require_same_run(folder, identity)
+        empty = {"schema": SCHEMA, "run": {}, "experiments": {}, "commands": [], "machines": []}
+        manifest = {**empty, **(require_same_run(folder, identity) or {}), "run": identity.run}
         for left_over in (*folder.glob(f"{TEMPORARY}*"), *(folder / KEPT).rglob(f"{TEMPORARY}*")):
             left_over.unlink()
-        yield Run(folder, write_manifest(folder, manifest, identity, command, machine))
+        manifest["experiments"][identity.experiment] = identity.own
+        if machine not in manifest["machines"]:
+            manifest["machines"].append(machine)
+        number: int = manifest["machines"].index(machine)
+        entry = {**command, "version": __version__, "machine": number}
+        if entry not in manifest["commands"]:
+            manifest["commands"].append(entry)
+        text = json.dumps(manifest, indent=2, ensure_ascii=False)
+        write_atomically(folder / MANIFEST, f"{text}\n".encode())
+        yield Run(folder, number)
 
 
 def read_rows(folder: Path, table: Table) -> pd.DataFrame:
@@ -217,28 +221,6 @@ def _show(options: Mapping[str, Any], name: str) -> str:
         return f"{name} not set"
     text = json.dumps(options[name], ensure_ascii=False).strip('"')
     return f"{name} {printable(text, 60)}"
-
-
-def write_manifest(
-    folder: Path,
-    manifest: dict[str, Any] | None,
-    identity: Identity,
-    command: Mapping[str, Any],
-    machine: Mapping[str, Any],
-) -> int:
-    """Add an experiment, a command and a machine to the manifest; return the machine's number."""
-    empty = {"schema": SCHEMA, "experiments": {}, "commands": [], "machines": []}
-    manifest = {**empty, **(manifest or {}), "run": identity.run}
-    manifest["experiments"][identity.experiment] = identity.own
-    if machine not in manifest["machines"]:
-        manifest["machines"].append(machine)
-    number: int = manifest["machines"].index(machine)
-    entry = {**command, "version": __version__, "machine": number}
-    if entry not in manifest["commands"]:
-        manifest["commands"].append(entry)
-    text = json.dumps(manifest, indent=2, ensure_ascii=False)
-    write_atomically(folder / MANIFEST, f"{text}\n".encode())
-    return number
 
 
 # Files

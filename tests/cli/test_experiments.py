@@ -175,15 +175,6 @@ def test_no_absolute_path_is_in_a_manifest(succeed, tmp_path, datasets):
     assert [name for name, text in manifests.items() if str(tmp_path) in text] == []
 
 
-@pytest.mark.parametrize("command", ["sweep", "compare"])
-def test_data_are_loaded_after_the_options_were_checked(command):
-    result = invoke_here(*f"{command} --dataset iris --hidden 4 --repeats 1".split())
-    assert result.stderr.startswith("Loading iris.\n")
-    result = invoke_here(command, "--dataset", "iris", "--cluster", "nosuch.json")
-    assert "nosuch.json" in result.stderr
-    assert "Loading" not in result.stderr
-
-
 @pytest.mark.parametrize(
     ("command", "words"),
     [
