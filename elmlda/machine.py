@@ -119,7 +119,5 @@ def _run_git(*words: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     # Without optional locks, status never writes, and disturbs no other git command.
     command = ["git", "--no-optional-locks", *words]
-    done = subprocess.run(
-        command, cwd=PACKAGE.parent, env=environment, check=True, capture_output=True, text=True
-    )
-    return done.stdout
+    folder, silent = PACKAGE.parent, subprocess.DEVNULL
+    return subprocess.check_output(command, cwd=folder, env=environment, stderr=silent, text=True)

@@ -105,11 +105,7 @@ def build(kind: type[Built], values: dict[str, Any]) -> Built:
 
 
 def read_config(ctx: click.Context, _param: click.Parameter, source: str | None) -> None:
-    """Make the values of a TOML file the command's defaults.
-
-    Keys at the top of the file count for every command that has the option; keys in a command's own
-    section, such as [sweep], for that command.
-    """
+    """Make values of a TOML file the defaults: those at its top, and those in the command's section."""
     if source is None:
         return
     group = ctx.find_root().command

@@ -38,22 +38,20 @@ def in_one_line() -> Iterator[None]:
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *_: say_in_one_line(f"Warning: {message}")
             yield
-    except (ElmldaError, MemoryError, UnicodeError, OSError, EOFError) as error:
+    except (ElmldaError, MemoryError, OSError) as error:
         if isinstance(error, BrokenPipeError) and not error.filename:
             raise  # click ends quietly, as `| head` expects
         say_in_one_line(f"Error: {_explain(error)}")
         raise click.exceptions.Exit(2 if isinstance(error, OptionError) else 1) from error
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: ElmldaError | MemoryError | OSError) -> str:
     if isinstance(error, ElmldaError):
         return error.for_command_line()
     if isinstance(error, MemoryError):
         reason = str(error).rstrip(".") or "none is left"
         advice = "Use fewer hidden units or fewer --jobs; recorded results are safe."
         return f"the memory is not enough: {reason}. {advice}"
-    if not isinstance(error, OSError):  # click would take an EOFError for Ctrl-D
-        return f"text or a file that cannot be read or written: {error}."
     if error.errno in NO_ROOM and not error.filename:
         # The error names no file, so output failed. On exit Python would try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -40,10 +40,11 @@ def plan_ensemble(spec: Ensemble) -> Plan:
     (n_hidden,), _, options, cost = plan_networks(spec, data)
     tau = spec.temperature
     keys: list[Key] = list(product(range(spec.repeats), range(1, spec.n + 1)))
+    members = [range(repeat * spec.n, (repeat + 1) * spec.n) for repeat in range(spec.repeats)]
 
     def find_members(missing: Collection[Key], run: Run) -> list[NetworkJob]:
         """Return the networks of incomplete ensembles that are not kept at this size."""
-        numbers = [n for repeat in dict.fromkeys(r for r, _ in missing) for n in number_members(repeat)]
+        numbers = [n for repeat in dict.fromkeys(r for r, _ in missing) for n in members[repeat]]
         kept = set(read_at_size(run.folder, "log_posteriors", numbers, n_hidden))
         if tau == LEAVE_ONE_OUT:
             kept &= read_at_size(run.folder, "loo_temperature", numbers, n_hidden).keys()
@@ -55,13 +56,10 @@ def plan_ensemble(spec: Ensemble) -> Plan:
         seed = np.random.SeedSequence(spec.seed, spawn_key=(number,))
         return NetworkJob({"network": number}, seed, options, {spec.ridge: (n_hidden,)}, tau)
 
-    def number_members(repeat: int) -> range:
-        return range(repeat * spec.n, (repeat + 1) * spec.n)
-
     def read_members(missing: Collection[Key], run: Run) -> Iterator[tuple[int, Posteriors]]:
         """Read the networks of one incomplete ensemble after the other."""
         for repeat in dict.fromkeys(repeat for repeat, _ in missing):
-            numbers = number_members(repeat)
+            numbers = members[repeat]
             kept = read_posteriors(run.folder, numbers, n_hidden)
             posteriors = {"": [kept[n] for n in numbers]}
             if tau != 1:

@@ -171,7 +171,6 @@ class DryRun:
     data: Dataset
     machine: MachineOptions
     n_rows: int
-    """Number of requested rows."""
     n_recorded: int
     """Number of requested rows that are recorded already."""
     n_networks: int = 0

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
     from elmlda.experiments.runner import Plan
 
-COMPARED = Path("results/compared")
-"""Default folder of a comparison."""
-
 
 class Spec(NetworkOptions, DataOptions, ABC):
     """Options of a command that makes runs."""
@@ -245,7 +242,7 @@ class Compare(SizeOptions, Spec):
     def plans(self, folder: str | Path | None = None) -> list[tuple[Path, Plan]]:
         from elmlda.experiments.sweep import plan_sweeps
 
-        return plan_sweeps(self, expand_path(folder or COMPARED))
+        return plan_sweeps(self, expand_path(folder or "results/compared"))
 
 
 SPECS: tuple[type[Spec], ...] = (Sweep, Ensemble, Timing, Compare)

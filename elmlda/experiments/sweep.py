@@ -88,9 +88,13 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
-    """Return the networks to train and test; `loaded` is the data set, if it has been loaded already."""
+    """Return the networks to train and test; `loaded` is the data set, if it is loaded already."""
     loaded = loaded or load_dataset(spec.dataset, **spec.reading)
-    data, is_nested = _divide(spec, loaded), spec.design == "nested"
+    folds, is_nested = (spec.folds, spec.seed) if spec.folds else None, spec.design == "nested"
+    data = take_fold(loaded, *folds, 0, 0) if folds else loaded.split(spec.validation or 0)
+    if folds:  # each fold has rows of its own
+        shared = {name: text for name, text in data.preparation.items() if name != "rows"}
+        data = replace(data, preparation=shared)
     (sizes, most, options, cost), ridges = plan_networks(spec, data), _as_tuple(spec.ridge)
     by_fold = range(spec.folds) if spec.folds else [None]
     # Without a ridge Σ of larger networks is singular.
@@ -129,21 +133,11 @@ def plan_sweep(spec: Sweep, loaded: Dataset | None = None) -> Plan:
         seed, place = np.random.SeedSequence(spec.seed, spawn_key=key), {"repeat": repeat, "fold": fold}
         return NetworkJob(place, seed, options, trained, spec.temperature, is_kept)
 
-    folds = (spec.folds, spec.seed) if spec.folds else None
     stages = [Stage(SWEEP, keys, find_jobs, partial(train_network, folds=folds), cost)]
     if methods := list_baselines(data):
         jobs, evaluate = [*product(by_fold, methods)], partial(evaluate_baseline, folds=folds)
         stages.append(Stage(BASELINES, jobs, lambda missing, _: missing, evaluate))
     return Plan(spec, data, stages, loaded if spec.folds else data)
-
-
-def _divide(spec: Sweep, loaded: Dataset) -> Dataset:
-    """Divide the data into training and test part; into the first, smallest training part of folds."""
-    if spec.folds:
-        fold = take_fold(loaded, spec.folds, spec.seed, 0, 0)
-        shared = {name: text for name, text in fold.preparation.items() if name != "rows"}
-        return replace(fold, preparation=shared)
-    return loaded.split(spec.validation or 0)
 
 
 def take_fold(loaded: Dataset, n_folds: int, seed: int, repeat: int, fold: int) -> Dataset:
@@ -153,7 +147,7 @@ def take_fold(loaded: Dataset, n_folds: int, seed: int, repeat: int, fold: int) 
 
 
 def make_independent_key(repeat: int, n_hidden: int, n_inputs: int) -> tuple[int, ...]:
-    """Return an independent network's spawn key: with the fan-out or, if not whole, the hidden units."""
+    """Return an independent network's spawn key: the fan-out or, if it is not whole, hidden units."""
     fanout, rest = divmod(n_hidden, n_inputs)
     return (repeat, fanout) if rest == 0 else (repeat, 0, n_hidden)
 

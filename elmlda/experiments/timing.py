@@ -66,7 +66,7 @@ def plan_timing(spec: Timing) -> Plan:
 
 
 def time_network(data: Dataset, job: NetworkJob, threads: int, n_pairs: int) -> Result:  # noqa: ARG001
-    """Time one or two pairs on a network, of `n_pairs` on all networks, then both methods in one pass."""
+    """Time one or two of a size's `n_pairs` pairs on a network, then both methods in one pass."""
     train, first_pair = data.train, job.place["pair"]
     ((ridge, (size,)),) = job.sizes_by_ridge.items()
     recipe = Recipe.for_dataset(data, job.seed, size, job.options)

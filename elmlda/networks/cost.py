@@ -169,12 +169,9 @@ def count_operations(problem: Problem) -> tuple[float, float]:
     scores = p.n_test * m * p.n_classes * (n_sizes + 1)
     solver = p.n_ridges * (m**3 / 3 + m**2 * p.n_classes * (1 + n_sizes) + scores)
     solver += p.n_left_out * m**2  # leverages
-    if p.has_rule:  # at every size an eigendecomposition or about seven factorisations
-        small, large = (
-            [n for n in p.sizes if (n > MOST_DECOMPOSED) == is_large] for is_large in (0, 1)
-        )
-        solver += sum(22.0 * size**3 for size in small)
-        solver += sum(7 * (size**3 / 3 + p.n_left_out * size**2) for size in large)
+    for size in p.sizes if p.has_rule else ():  # an eigendecomposition, or about seven factorisations
+        factorised = 7 * (size**3 / 3 + p.n_left_out * size**2)
+        solver += 22.0 * size**3 if size <= MOST_DECOMPOSED else factorised
     return hidden, solver
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +58,13 @@ def read_kept(
 ) -> dict[int, NDArray[Any]]:
     """Read one array of each network, by number; networks without the array are left out."""
     arrays: dict[int, NDArray[Any]] = {}
-    place, numbers = folder / KEPT / part, list(networks)
-    for first in sorted({number - number % GROUP for number in numbers}):
-        packed = _read(place / f"{first}-{first + GROUP - 1}.npz", f"{name}-")
-        for number in (n for n in numbers if n - n % GROUP == first):
-            # A network's own file is newer than one of twenty.
-            single = _read(place / f"{number}.npz", name).get(name)
-            values = packed.get(f"{name}-{number}") if single is None else single
-            if values is not None:
-                arrays[number] = values
+    place = folder / KEPT / part
+    packed = cache(lambda first: _read(place / f"{first}-{first + GROUP - 1}.npz", f"{name}-"))
+    for number in networks:  # a network's own file is newer than one of twenty
+        single = _read(place / f"{number}.npz", name).get(name)
+        values = packed(number - number % GROUP).get(f"{name}-{number}") if single is None else single
+        if values is not None:
+            arrays[number] = values
     return arrays
 
 
