@@ -193,21 +193,3 @@ def test_networks_of_another_size_are_trained_beside_those_that_are_kept(tmp_pat
     first = tmp_path / "ensemble first"
     small.run(first)
     assert_same_counts(rows, grown.run(first))
-
-
-def test_an_ensemble_stands_beside_an_independent_sweep(tmp_path):
-    Sweep(**DIGITS, hidden=[15, 30], repeats=2, design="independent").run(tmp_path)
-    ensemble = Ensemble(**DIGITS, hidden=30, n=2, repeats=1)
-    assert_same_counts(ensemble.run(tmp_path), ensemble.run(tmp_path / "alone"))
-
-
-def test_more_ensembles(tmp_path):
-    few = Ensemble(**DIGITS, hidden=20, n=3, repeats=1)
-    many = Ensemble(**DIGITS, hidden=20, n=3, repeats=3)
-    first = few.run(tmp_path / "grown")
-    assert many.dry_run(tmp_path / "grown").n_networks == 6
-    rows = many.run(tmp_path / "grown")
-    assert_same_counts(rows, many.run(tmp_path / "alone"))
-    assert_same_counts(few.run(tmp_path / "grown"), first)
-    with pytest.raises(ElmldaError, match="n 3"):
-        Ensemble(**DIGITS, hidden=20, n=2, repeats=1).run(tmp_path / "grown")
