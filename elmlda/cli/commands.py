@@ -13,7 +13,7 @@ from elmlda import stop
 from elmlda.cli.options import QUIET, RUN_OPTIONS, Command, build, make_params
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
-from elmlda.experiments.specs import Spec
+from elmlda.experiments.specs import Experiment, Spec
 from elmlda.options import DataOptions, MachineOptions, describe
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def make_command(kind: type[Spec]) -> click.Command:
         for folder, plan in plans:
             _carry_out(plan, folder, machine, quiet, dry_run)
         if not (quiet or dry_run):
-            folder = plans[0][0].parent if kind.is_group else plans[0][0]
+            folder = plans[0][0] if issubclass(kind, Experiment) else plans[0][0].parent
             say(f"Next: elmlda report {shlex.quote(str(folder))}")
 
     return command
@@ -138,9 +138,6 @@ def report(runs: tuple[Path, ...], formats: tuple[str, ...], opens: bool) -> Non
         say(make_report(folder, formats or None))
         if opens:
             click.launch((folder / "report.html").absolute().as_uri())
-
-
-# elmlda data
 
 
 @click.group()

@@ -101,9 +101,6 @@ def build(kind: type[Built], values: dict[str, Any]) -> Built:
     return kind(**{name: values[name] for name in in_file | in_command})
 
 
-# Config files
-
-
 def read_config(ctx: click.Context, _param: click.Parameter, source: str | None) -> None:
     """Make values of a TOML file the defaults: those at its top, and those in the command's section."""
     if source is None:

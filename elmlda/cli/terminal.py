@@ -15,8 +15,6 @@ import click
 from elmlda.errors import ElmldaError, printable
 from elmlda.options import OptionError
 
-NO_ROOM = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
-
 
 def say(text: object, *, err: bool = False) -> None:
     """Print lines with control characters escaped, which file names and labels may contain."""
@@ -52,7 +50,7 @@ def _explain(error: ElmldaError | MemoryError | OSError) -> str:
         reason = str(error).rstrip(".") or "none is left"
         advice = "Use fewer hidden units or fewer --jobs; recorded results are safe."
         return f"the memory is not enough: {reason}. {advice}"
-    if error.errno in NO_ROOM and not error.filename:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) and not error.filename:
         # The error names no file, so output failed. On exit Python would try again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return f"the output cannot be written: {error.strerror}. Recorded results are safe."

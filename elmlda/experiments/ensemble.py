@@ -50,11 +50,9 @@ def plan_ensemble(spec: Ensemble) -> Plan:
             kept &= read_at_size(run.folder, "loo_temperature", numbers, n_hidden).keys()
         elif tau == 1:  # posteriors that earlier versions rounded suffice
             kept |= read_at_size(run.folder, "posteriors", numbers, n_hidden).keys()
-        return [make_job(number) for number in numbers if number not in kept]
-
-    def make_job(number: int) -> NetworkJob:
-        seed = np.random.SeedSequence(spec.seed, spawn_key=(number,))
-        return NetworkJob({"network": number}, seed, options, {spec.ridge: (n_hidden,)}, tau)
+        seeds = {n: np.random.SeedSequence(spec.seed, spawn_key=(n,)) for n in numbers if n not in kept}
+        settings = options, {spec.ridge: (n_hidden,)}, tau
+        return [NetworkJob({"network": n}, seed, *settings) for n, seed in seeds.items()]
 
     def read_members(missing: Collection[Key], run: Run) -> Iterator[tuple[int, Posteriors]]:
         """Read the networks of one incomplete ensemble after the other."""

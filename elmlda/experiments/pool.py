@@ -35,9 +35,8 @@ def compute_all(
         yield from (compute(data, job) for job in jobs)
         return
     with _open_cluster(machine.cluster, data) if machine.cluster else _end_workers():
-        parallel = Parallel(
-            n_jobs=None if machine.cluster else machine.jobs, return_as="generator_unordered"
-        )
+        n_jobs = None if machine.cluster else machine.jobs
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         work = compute if machine.cluster else partial(_compute_undisturbed, compute, os.getpid())
         results = parallel(delayed(work)(data, job) for job in jobs)
         try:

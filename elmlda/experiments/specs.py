@@ -46,12 +46,10 @@ class Spec(NetworkOptions, DataOptions, ABC):
 
     name: ClassVar[str]
     """Name of the command and of the results table."""
-    is_group: ClassVar[bool] = False
-    """Whether the command makes several runs."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        sources: Any = self.dataset if self.is_group else [self.dataset]
+        sources: Any = [self.dataset] if isinstance(self, Experiment) else self.dataset
         for source in sources:
             check_source(source)
 
@@ -88,7 +86,7 @@ class Spec(NetworkOptions, DataOptions, ABC):
 
         machine = MachineOptions(jobs=jobs, threads=threads, cluster=cluster)
         rows = {f.name: run_plan(plan, f, machine, progress) for f, plan in self.plans(folder)}
-        if not self.is_group:
+        if isinstance(self, Experiment):
             return next(iter(rows.values()))
         return pd.concat(rows, names=["dataset"]).reset_index(level=0).reset_index(drop=True)
 
@@ -98,7 +96,7 @@ class Spec(NetworkOptions, DataOptions, ABC):
 
         options = MachineOptions(**machine)
         previews = [preview(plan, subfolder, options) for subfolder, plan in self.plans(folder)]
-        return previews if self.is_group else previews[0]
+        return previews[0] if isinstance(self, Experiment) else previews
 
 
 class Experiment(Spec):
@@ -226,7 +224,6 @@ class Compare(SizeOptions, Spec):
     """
 
     name = "compare"
-    is_group = True
 
     dataset: Names = option(  # type: ignore[assignment]
         ("iris", "wine", "abalone", "satimage"), NAMES, "Data sets or your own files.", "data"

@@ -219,9 +219,6 @@ def evaluate_network(
     return rows, kept
 
 
-# Further work that the paper suggests: a sweep for each of several data sets
-
-
 def plan_sweeps(spec: Compare, folder: Path) -> list[tuple[Path, Plan]]:
     """Return the folder and the plan of each data set's sweep; refuse what cannot work."""
     shared = {entry.name: getattr(spec, entry.name) for entry in fields(spec)}

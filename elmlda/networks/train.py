@@ -32,9 +32,8 @@ from elmlda.networks.cost import CHUNK, HIDDEN_DTYPES, Problem, in_enough_precis
 from elmlda.options import LEAVE_ONE_OUT, Choice, NetworkOptions
 
 FEW_HIDDEN = 1024
-"""Mixed precision is double precision up to this size, which takes a second or two at most. Small
-networks often have few, correlated inputs and nearly dependent hidden units. Rounding errors of
-float32, which depend on the number of threads, would change predictions."""
+"""Mixed precision is double precision up to this size, which takes a second or two. Hidden units of
+small networks are often nearly dependent: rounding errors of float32 would change predictions."""
 
 SAMPLE_KEY = 2**32 - 1
 """Last element of the spawn key for the row sample's generator. No network has this key."""

@@ -19,7 +19,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -247,16 +247,14 @@ def write_atomically(path: Path, content: bytes, advice: str = RESUME) -> None:
                 os.fsync(file.fileno())
             temporary.replace(path)
         finally:
-            with suppress(OSError):
-                temporary.unlink()
+            temporary.unlink(missing_ok=True)
         sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the names of a folder's files to disk, if the system can."""
-    with suppress(PermissionError):  # as on Windows
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    """Sync the names of a folder's files to disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
