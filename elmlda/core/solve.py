@@ -192,7 +192,8 @@ def solve_pi(
         )
     ranks = list(sizes)
     weights = np.zeros((n_hidden, len(sizes) * n_classes), order="F")
-    explained, leverages = np.empty((len(sizes), n_classes, n_classes)), np.empty((0, 0))
+    explained = np.empty((len(sizes), n_classes, n_classes))
+    leverages: FloatArray = np.empty((0, 0))
     if n_sound_sizes:
         _substitute(factor, class_sums, sizes[:n_sound_sizes], weights, explained)
         if rows is not None:
