@@ -220,7 +220,6 @@ LONG = "size,kind\n" + "".join(f"{i},{'pq'[i % 2]}\n" for i in range(12))
         (PETS, None, ": which column has the class: size, fur, age and kind? Name it with label."),
         ("", "y", ": empty, expected the columns' names and samples."),
         ("a,y\n", "y", ": no lines below the first, expected samples."),
-        ("a,y\n,\n", "y", ": no lines below the first, expected samples."),
         ("y\n1\n2\n", "y", ": 'y' has the class, expected to keep it and inputs."),
         ("a,y\n1,p\n2,p\n", "y", ", column 'y': all labels are p, expected two or more."),
         ("a,a,y\n1,2,p\n", "y", ": several columns are named a, expected one each."),
