@@ -69,8 +69,8 @@ class ELMClassifier(
     A layer of random hidden units followed by `LDAClassifierCV` (LDA-ELM, de Chazal, Tapson and van
     Schaik, Eq. 16), or by the pseudo-inverse (PI-ELM, Eq. 5). `fit` takes time proportional to
     n_samples · n_hidden · (n_features + n_hidden) + n_hidden³; with fewer samples than hidden units to
-    n_samples · n_hidden · (n_features + n_samples) + n_samples³. With the default number of hidden
-    units, the cubes are those of 2,000 up to 8,000 samples, and of 6,000 at most.
+    n_samples · n_hidden · (n_features + n_samples) + n_samples³. The default number of hidden
+    units bounds the cubic term: 2,000³ up to 8,000 samples, 6,000³ above.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from elmlda import LDAClassifierCV
+from elmlda import ELMClassifier, ELMEnsembleClassifier, LDAClassifierCV
 from elmlda.core import head as core_head
 from elmlda.core.leave_one_out import RIDGES, SLACK, fit_temperature
 
@@ -308,13 +308,6 @@ def test_parameters_that_are_set_later_change_no_fitted_state():
         assert not hasattr(changed, "loo_predict_proba_")
 
 
-def test_names_of_features_are_checked_in_a_stream():
-    frame = pd.DataFrame(IRIS, columns=list("abcd"))
-    stream = LDAClassifierCV().partial_fit(frame, SPECIES, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="feature names"):
-        stream.partial_fit(frame.rename(columns={"d": "e"}), SPECIES)
-
-
 # Weights
 
 
@@ -370,23 +363,34 @@ def test_samples_of_weight_zero_are_predicted():
 # In company
 
 
-def test_in_company(tmp_path):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LDAClassifierCV(),
+        ELMClassifier(30, random_state=0),
+        ELMEnsembleClassifier(2, n_hidden=30, random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_in_company(estimator, tmp_path):
     frame = pd.DataFrame(IRIS, columns=list("abcd"))
     words = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
-    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), LDAClassifierCV())
-    pipeline.fit(frame, words)
+    scaler = StandardScaler().set_output(transform="pandas")
+    pipeline = make_pipeline(scaler, clone(estimator)).fit(frame, words)
     assert pipeline.score(frame, words) > 0.95
     assert pipeline[-1].feature_names_in_.tolist() == list("abcd")
-    search = GridSearchCV(LDAClassifierCV(), {"ridge": [0.1, 1.0, "loo"]}, scoring="neg_log_loss")
-    assert search.fit(IRIS, words).best_score_ > -0.2
-    calibrated = CalibratedClassifierCV(LDAClassifierCV(), cv=3).fit(IRIS, words)
-    assert calibrated.score(IRIS, words) > 0.95
-    stacked = StackingClassifier([("lda", LDAClassifierCV())], LogisticRegression()).fit(IRIS, words)
-    assert stacked.score(IRIS, words) > 0.95
+    grid = {f"{pipeline.steps[-1][0]}__ridge": [0.1, 1.0, "loo"]}
+    search = GridSearchCV(pipeline, grid, scoring="neg_log_loss").fit(frame, words)
+    assert search.best_score_ > -0.2
+    for company in (
+        CalibratedClassifierCV(pipeline, cv=3),
+        StackingClassifier([("one", pipeline)], LogisticRegression(), cv=3),
+    ):
+        assert company.fit(frame, words).score(frame, words) > 0.95
     joblib.dump(pipeline, tmp_path / "pipeline")
     again = joblib.load(tmp_path / "pipeline")
     np.testing.assert_array_equal(again.predict_proba(frame), pipeline.predict_proba(frame))
-    assert clone(pipeline[-1]).get_params() == LDAClassifierCV().get_params()
+    assert clone(pipeline[-1]).get_params() == estimator.get_params()
 
 
 def test_probabilities_are_those_of_cross_validation():

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import elmlda
-from elmlda import ELMClassifier, ELMEnsembleClassifier
+from elmlda import ELMClassifier
 from elmlda.networks.train import FEW_HIDDEN
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -49,13 +49,6 @@ def test_weights_in_a_stream(params):
     assert_same(whole, stream)
 
 
-def test_ones_are_no_weights_and_a_class_without_weight_is_none():
-    plain = ELMClassifier(random_state=0).fit(IRIS, SPECIES)
-    assert_same(plain, ELMClassifier(random_state=0).fit(IRIS, SPECIES, np.ones(150)))
-    two = ELMClassifier(random_state=0).fit(IRIS, SPECIES, SPECIES > 0)
-    assert two.classes_.tolist() == [1, 2]
-
-
 def test_weights_that_sum_to_less_than_the_units():
     """The rank of the hidden outputs is bounded by the number of samples, not by their weights."""
     network = ELMClassifier(
@@ -71,12 +64,6 @@ def test_a_singular_covariance_of_weighted_samples():
     X = np.column_stack([IRIS, IRIS[:, 0]])
     with pytest.raises(ValueError, match=r"147 .* 160"):
         ELMClassifier(160, ridge=0.0, random_state=0).fit(X, SPECIES, np.full(150, 1e-3))
-
-
-def test_weights_of_an_ensemble():
-    weighted = ELMEnsembleClassifier(3, random_state=0).fit(IRIS, SPECIES, WEIGHTS)
-    repeated = ELMEnsembleClassifier(3, random_state=0).fit(IRIS[REPEATED], SPECIES[REPEATED])
-    np.testing.assert_allclose(weighted.predict_proba(IRIS), repeated.predict_proba(IRIS), atol=1e-6)
 
 
 @pytest.mark.parametrize("weights", [-WEIGHTS, np.zeros(150), np.full(150, np.nan), WEIGHTS[1:]])
