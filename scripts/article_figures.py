@@ -17,6 +17,9 @@ from elmlda.reports.load import METHODS
 from elmlda.reports.stats import LEVEL
 from elmlda.reports.tables import IMPROVEMENT_ROUNDING, RATE_ROUNDING
 
+WIDTH = 5.2
+"""Inches, of all figures in the article."""
+
 
 def plot_minus(figure: Figure, table: pd.DataFrame) -> None:
     """Plot our rates and improvements minus the printed ones, with the intervals of both.
@@ -25,7 +28,7 @@ def plot_minus(figure: Figure, table: pd.DataFrame) -> None:
     ----------
     table : table1_details.csv at the printed fan-outs
     """
-    figure.set_size_inches(figures.WIDTH, 4.4)
+    figure.set_size_inches(WIDTH, 4.4)
     above, below = figure.subplots(2, 1, sharex=True)
     x, z = np.arange(len(table)), ndtri(0.5 + LEVEL / 2)
     sd = table[["pi_sd", "pi_constant_sd", "lda_sd"]].max(axis=1)

@@ -11,7 +11,8 @@ import pandas as pd
 
 def list_missing(path: Path, key: Sequence[str], keys: Iterable[tuple[Any, ...]]) -> list[tuple]:
     """Return the keys that have no row in the file, in order."""
-    have = set(pd.read_csv(path).groupby(list(key)).groups) if path.exists() else set()
+    rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=list(key))
+    have = set(rows[list(key)].itertuples(index=False, name=None))
     return [each for each in keys if each not in have]
 
 

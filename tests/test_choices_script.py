@@ -23,6 +23,7 @@ def test_rows_that_are_there_are_not_missing(tmp_path):
     append_rows(path, [{"i": 0, "name": "b", "on": False, "x": 1 / 3}])
     append_rows(path, [{"i": 1, "name": "a", "on": True, "x": 2.0}])
     assert list_missing(path, ("i", "name", "on"), keys) == [(0, "a", True), (1, "b", False)]
+    assert list_missing(path, ("i",), [(0,), (1,), (2,)]) == [(2,)]
     assert pd.read_csv(path)["x"].tolist() == pytest.approx([1 / 3, 2], rel=1e-5)
 
 
