@@ -29,8 +29,9 @@ def differing(runs: Mapping[str, Records]) -> list[str]:
 
 def matches_statements(run: Records) -> bool:
     """Return whether the data, and all options that the paper states, are the paper's."""
-    own = run.manifest["experiments"].get("sweep", {})
-    return matches_paper(run.manifest["run"], own, stated_only=True)
+    left_open = {n for n, option in list_options().items() if option.stated_by_paper is False}
+    stated = {n: value for n, value in run.manifest["run"].items() if n not in left_open}
+    return matches_paper(stated, run.manifest["experiments"].get("sweep", {}))
 
 
 def choose_reference(runs: Mapping[str, Records]) -> str:

@@ -64,5 +64,5 @@ def plot_difference(
     look: dict[str, Any],
 ) -> None:
     """Plot a column minus the printed numbers, with the column's intervals."""
-    shifted = table.assign(**{column: table[column] - printed})
-    figures.plot_estimates(axes, x, shifted, column, None, look)
+    half = table[f"{column.removesuffix('_percent').removesuffix('_error')}_interval"]
+    axes.errorbar(x, table[column] - printed, half, linestyle="", capsize=2, **look)

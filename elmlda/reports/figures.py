@@ -95,9 +95,9 @@ def plot_posteriors(figure: Figure, table: pd.DataFrame, by_fanout: bool) -> Non
     for axes, (name, title) in zip(figure.subplots(2, 2).flat, titles.items(), strict=True):
         x = label_sizes(axes, table, by_fanout)
         axes.set_xlabel("Fan-out" if by_fanout else HIDDEN_LABEL)
-        plot_estimates(axes, x, table, name, "by Eq. (14)", LDA | LINE)
+        plot_line(axes, x, table, name, "by Eq. (14)", LDA)
         if name != "temperature":
-            plot_estimates(axes, x, table, f"tempered_{name}", "with temperature", TEMPERED | LINE)
+            plot_line(axes, x, table, f"tempered_{name}", "with temperature", TEMPERED)
         axes.set(ylim=(0, None), title=title)
         axes.set_visible(table[name].notna().any())
     add_legend(figure)
@@ -176,9 +176,10 @@ def plot_compare(figure: Figure, table: pd.DataFrame) -> None:
     fanouts, groups = sorted(set(table["fanout"])), table.groupby("dataset", sort=False)
     axes.axhline(0, color=INK, lw=0.8)
     for i, (name, group) in enumerate(groups):
-        look = LOOKS[i % len(LOOKS)] | (HOLLOW if i >= len(LOOKS) else {})
+        look = LOOKS[i % len(LOOKS)] | {"linestyle": "", "capsize": 2}
+        look |= HOLLOW if i >= len(LOOKS) else {}
         x = group["fanout"].map(fanouts.index) + 0.7 / len(groups) * (i - (len(groups) - 1) / 2)
-        plot_estimates(axes, x, group, "difference", name, look)
+        axes.errorbar(x, group["difference"], group["difference_interval"], label=name, **look)
     ticks = range(0, len(fanouts), math.ceil(len(fanouts) / 8))  # more labels would overprint
     axes.set_xticks(ticks, [f"{fanouts[i]:.3g}" for i in ticks])
     axes.grid(visible=False, axis="x")
@@ -236,17 +237,6 @@ def plot_line(
         size = 0 if len(y) > MOST_MARKERS else 3
         axes.plot(x, y, label=label, **{**LINE, **look, "markersize": size})
         axes.fill_between(x, y - half, y + half, color=look["color"], alpha=0.25, lw=0)
-
-
-def plot_estimates(
-    axes: Axes, x: Any, table: pd.DataFrame, column: str, label: Any, look: dict[str, Any]
-) -> None:
-    """Plot a column that has any values as points, with error bars from its interval."""
-    y, name = table[column], re.sub("(_error)?_percent$", "", column)
-    if y.notna().any():
-        sides = table[f"{name}_interval"]
-        axes.plot(x, y, label=label, **{"linestyle": "", **look})
-        axes.errorbar(x, y, np.nan_to_num(sides), fmt="none", color=look["color"], capsize=2)
 
 
 def plot_paper(axes: Axes, x: Any, y: pd.Series[float], name: str, look: dict[str, Any]) -> None:

@@ -150,22 +150,20 @@ def default_options() -> dict[str, Any]:
     return {**options, "preparation": {}}
 
 
-def matches_paper(run: Mapping[str, Any], own: Mapping[str, Any], stated_only: bool = False) -> bool:
+def matches_paper(run: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     """Return whether the paper's numbers can be compared with an experiment's rows.
 
     Parameters
     ----------
     run, own : what the rows depend on, as in a manifest: shared options, and the experiment's own
-    stated_only : whether options that the paper leaves open may differ from our reading of it
     """
     declared, defaults = list_options(), default_options()
     departures = [n for n in run.keys() - {*ABOUT_DATA} if run[n] != defaults.get(n)]
-    may_differ = (None, False) if stated_only else (None,)
     ridge = run.get("ridge", 0)
     return (
         is_mnist(run.get("sha256") or {})
         and not {"validation", "folds"} & own.keys()
-        and all(n in declared and declared[n].stated_by_paper in may_differ for n in departures)
+        and all(n in declared and declared[n].stated_by_paper is None for n in departures)
         and 0 in (ridge if isinstance(ridge, list | tuple) else [ridge])
         and own.get("n_hidden", COMBINED_UNITS) == COMBINED_UNITS
     )
