@@ -169,7 +169,7 @@ def _environment(is_html: bool) -> Environment:
     environment = Environment(
         loader=PackageLoader("elmlda.reports"), autoescape=is_html, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-        finalize=_printable if is_html else None,
+        finalize=lambda value: printable(value) if is_html and type(value) is str else value,
     )  # fmt: skip
     filters = {"md": escape_markdown, "plain": printable, "html": render_markdown}
     environment.filters |= {**filters, "number": format_number}
@@ -238,11 +238,6 @@ def render_markdown(text: str) -> Markup:
     """Render Markdown as HTML, without HTML and images of its own."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     return Markup(markdown.render(text))
-
-
-def _printable(value: object) -> object:
-    """Escape control characters, except in markup."""
-    return printable(value) if type(value) is str else value
 
 
 def theme_css(selector: str) -> str:

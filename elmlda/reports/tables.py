@@ -24,6 +24,8 @@ from elmlda.reports.stats import NAN, Estimate, estimate_mean, holm
 
 IMPROVEMENTS = {"improvement": "pi", "constant_improvement": "pi_constant"}
 """Improvement of LDA-ELM -> the method that it improves on."""
+PERCENT = {m: f"{m}_error_percent" for m in METHODS} | {i: f"{i}_percent" for i in IMPROVEMENTS}
+"""Method or improvement -> its column."""
 RATE_ROUNDING, IMPROVEMENT_ROUNDING = paper.RATE_DIGIT / 12**0.5, paper.IMPROVEMENT_DIGIT / 12**0.5
 """Standard deviation of a rounding error: uniform over one step of the last printed digit."""
 ROUNDING = dict.fromkeys(METHODS, RATE_ROUNDING) | dict.fromkeys(IMPROVEMENTS, IMPROVEMENT_ROUNDING)
@@ -106,7 +108,7 @@ def rate_table(run: Records) -> pd.DataFrame:
         row = {"ridge": ridge, "mean_ridge": rows["ridge"].mean(), "fanout": fanout}
         row |= {"n_hidden": n_hidden, "repeats": len(rows)}
         for name, estimate in estimates.items():
-            row |= {_percent_column(name): estimate.value, f"{name}_interval": estimate.half()}
+            row |= {PERCENT[name]: estimate.value, f"{name}_interval": estimate.half()}
             row |= {f"{name}_sd": math.sqrt(estimate.spread)} if name in METHODS else {}
         gaps = 100 * (rows["pi_errors"] - rows["lda_errors"]) / rows["n_test"]
         mean = estimate_mean(gaps, run.overlap)
@@ -116,7 +118,7 @@ def rate_table(run: Records) -> pd.DataFrame:
         has_paper = run.matches_paper and ridge == "none"
         printed = {name: PRINTED[name].get(fanout, NAN) if has_paper else NAN for name in estimates}
         for name in ("pi", "lda", "improvement"):
-            row[f"paper_{_percent_column(name)}"] = printed[name]
+            row[f"paper_{PERCENT[name]}"] = printed[name]
         for name, estimate in estimates.items():
             row[f"{name}_z"] = estimate.z(printed[name], paper.REPEATS, ROUNDING[name])
         table.append(row)
@@ -133,10 +135,6 @@ def estimate_rates(rows: pd.DataFrame, overlap: float = 0.0) -> dict[str, Estima
         sample = stats.jackknife(stats.improvement, complete[:, None])
         estimates[name] = sample.combine(np.ones(1), overlap)
     return estimates
-
-
-def _percent_column(name: str) -> str:
-    return f"{name}_percent" if name in IMPROVEMENTS else f"{name}_error_percent"
 
 
 def time_table(timing: pd.DataFrame, beside_paper: bool) -> pd.DataFrame:
