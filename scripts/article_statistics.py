@@ -125,20 +125,25 @@ def judge_improvements(rates: pd.DataFrame, fanouts: Sequence[int] = paper.FANOU
     return pd.DataFrame(rows)
 
 
-def judge_set_ups(rows: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Test the joint agreement of each set-up with Table 1, and list its mean error rates.
+SET_UP = ("scaling", "activation", "bias")
+"""Columns that tell the set-ups in results/choices/map.csv apart."""
 
-    Parameters
-    ----------
-    rows : error counts of each network and fan-out
-    columns : columns that tell set-ups apart
-    """
+
+def take_whole(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the networks that all set-ups have."""
+    n_set_ups = len(rows[list(SET_UP)].drop_duplicates())
+    is_whole = rows.groupby("repeat").size() == n_set_ups * rows["fanout"].nunique()
+    return rows[rows["repeat"].isin(is_whole[is_whole].index)]
+
+
+def judge_set_ups(rows: pd.DataFrame) -> pd.DataFrame:
+    """Test the joint agreement of each set-up with Table 1, and list its mean error rates."""
     tables = []
-    for set_up, group in rows.assign(fold=0).groupby(list(columns), sort=False):
+    for set_up, group in rows.assign(fold=0).groupby(list(SET_UP), sort=False):
         rates = percents(group)
         means = {f"{method}_{fanout}": rates[method, fanout].mean() for method, fanout in rates}
         judged = judge_agreement(rates, sorted(set(group["fanout"])))[["reading", "networks", "t", "p"]]
-        tables.append(judged.assign(**dict(zip(columns, set_up, strict=True)), **means))
+        tables.append(judged.assign(**dict(zip(SET_UP, set_up, strict=True)), **means))
     return pd.concat(tables, ignore_index=True)
 
 

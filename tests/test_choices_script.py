@@ -1,12 +1,13 @@
 """The map of set-ups: its rows, its inputs, and what it finds."""
 
+from itertools import product
 from pathlib import Path
 from runpy import run_path
 
 import numpy as np
 import pandas as pd
 import pytest
-from article_statistics import judge_set_ups
+from article_statistics import SET_UP, judge_set_ups, take_whole
 from rows import append_rows, list_missing
 
 from elmlda import paper
@@ -44,10 +45,10 @@ def test_a_map_finds_the_set_up_that_made_table_1():
                     table[fanout] + shift for table in (paper.PI_ERROR_PERCENT, paper.LDA_ERROR_PERCENT)
                 )
                 errors = {"pi_errors": pi, "pi_constant_errors": pi, "lda_errors": lda}
-                rows.append(dict(zip(CHOICES["CHOICE"], choice, strict=True))
+                rows.append(dict(zip(SET_UP, choice, strict=True))
                             | {"repeat": repeat, "fanout": fanout, "n_test": 10_000}
                             | {name: round(100 * value + rng.normal(0, 12)) for name, value in errors.items()})  # fmt: skip
-    judged = judge_set_ups(pd.DataFrame(rows), CHOICES["CHOICE"]).set_index(["scaling", "reading"])
+    judged = judge_set_ups(pd.DataFrame(rows)).set_index(["scaling", "reading"])
     assert judged.loc["divided by 255", "p"].min() > 0.01
     assert judged.loc["0 to 255", "p"].max() == 0
     assert judged.loc["0 to 255", "pi_1"].tolist() == pytest.approx([9.1, 9.1], abs=0.2)
@@ -56,3 +57,11 @@ def test_a_map_finds_the_set_up_that_made_table_1():
         "| divided by 255",
         "| 0 to 255",
     ]
+
+
+def test_only_networks_that_all_set_ups_have_are_compared():
+    frame = pd.DataFrame(
+        list(product(range(3), ["raw", "scaled"], (1, 2))), columns=["repeat", "scaling", "fanout"]
+    )
+    frame = frame.assign(activation="tanh", bias=False)
+    assert set(take_whole(frame.iloc[:-1])["repeat"]) == {0, 1}
