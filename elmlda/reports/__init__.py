@@ -15,7 +15,7 @@ from elmlda.datasets import expand_path
 from elmlda.errors import ElmldaError
 from elmlda.options import checks_names
 from elmlda.reports.page import make_page
-from elmlda.reports.render import FIGURE_FORMATS, Page
+from elmlda.reports.render import METADATA, Page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,8 +60,8 @@ def report(folder: str | Path, formats: str | Collection[str] | None = None) -> 
     """
     folder = expand_path(folder)
     formats = [formats] if isinstance(formats, str) else list(FORMATS if formats is None else formats)
-    if unknown := sorted(set(formats) - {*FORMATS, *FIGURE_FORMATS}):
-        known = ", ".join(dict.fromkeys([*FORMATS, *FIGURE_FORMATS]))
+    if unknown := sorted(set(formats) - {*FORMATS, *METADATA}):
+        known = ", ".join(dict.fromkeys([*FORMATS, *METADATA]))
         raise ElmldaError(f"format is {unknown[0]!r}: expected some of {known}.")
     page = make_page(folder)
     files = [path for suffix in formats for path in page.write(folder, suffix)]

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from elmlda import paper
-from elmlda.errors import ElmldaError, printable
+from elmlda.errors import ElmldaError, join_words
 from elmlda.reports import claims, figures, tables
 from elmlda.reports.load import Records, read_notes, read_records, read_subfolders
 from elmlda.reports.render import Figure, Page, render_lines
@@ -105,15 +105,14 @@ def _list_missing(run: Records) -> Iterator[tuple[str, str]]:
 def make_group_page(folder: Path, all_runs: Mapping[str, Records]) -> Page:
     """Compose the page of several runs, which compares both methods in each of them."""
     runs = {name: run for name, run in all_runs.items() if len(run.sweep)}
-    if not all_runs:
-        fact = f"{folder}: no run of elmlda, and none in its subfolders."
-        raise ElmldaError(f"{fact} Name a run's folder.")
     if not runs:
-        raise ElmldaError(f"{folder}: none of its {len(all_runs)} runs has rows of a sweep yet.")
+        nothing = "no run of elmlda, and none in its subfolders. Name a run's folder."
+        no_rows = f"none of its {len(all_runs)} runs has rows of a sweep yet."
+        raise ElmldaError(f"{folder}: {no_rows if all_runs else nothing}")
     table = tables.tabulate_datasets(runs)
     empty = sorted(all_runs.keys() - runs.keys())
     return Page(
-        title=f"PI-ELM and LDA-ELM: {printable(folder.resolve().name)}",
+        title=f"PI-ELM and LDA-ELM: {join_words(runs)}",
         intro="mnist" if all(run.is_mnist for run in runs.values()) else "own",
         result=render_lines("result.txt.j2", cells=table, n_runs=len(runs), empty=empty),
         figures={"compare": Figure("compare", figures.plot_compare, table)},

@@ -42,7 +42,6 @@ METADATA: dict[str, Any] = {
     "png": {"Software": None}, "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }  # fmt: skip
-FIGURE_FORMATS = tuple(METADATA)
 
 
 @cache

@@ -41,7 +41,6 @@ N_MISTAKES = 20
 """Largest number of misclassified images that are shown."""
 MOST_CONFUSED_CLASSES = 30
 """Of more classes there is no confusion matrix."""
-NO_VALUES = pd.Series(dtype=float)
 
 
 def in_papers_shape(details: pd.DataFrame, name: str, by_fanout: bool) -> pd.DataFrame:
@@ -240,7 +239,7 @@ def posterior_table(run: Records) -> pd.DataFrame:
         row = {"fanout": fanouts.get(n_hidden, NAN), "n_hidden": n_hidden, "networks": size}
         row["repeats"] = rows["log_loss"].count()
         for name in (*SCORES, "temperature", *(f"tempered_{score}" for score in SCORES)):
-            mean = estimate_mean(rows.get(name, NO_VALUES), run.overlap)
+            mean = estimate_mean(rows.reindex(columns=[name])[name], run.overlap)
             row |= {name: mean.value, f"{name}_interval": mean.half()}
         table += [row] if row["repeats"] else []
     return pd.DataFrame(table)
@@ -303,8 +302,7 @@ def tabulate_datasets(runs: Mapping[str, Records]) -> pd.DataFrame:
     p : t-test of PI - LDA, over folds (corrected for their overlap) or over networks
     p_holm : Holm's correction, within each kind of `tested_on`
     """
-    kinds = {name: "folds" if run.overlap else "test part" for name, run in runs.items()}
-    rates = {(name, kinds[name]): rate_table(run) for name, run in runs.items()}
+    rates = {(n, "folds" if r.overlap else "test part"): rate_table(r) for n, r in runs.items()}
     table = pd.concat(rates, names=["dataset", "tested_on"]).dropna(axis=1, how="all")
     table = table.reset_index(["dataset", "tested_on"]).reset_index(drop=True)
     return table.assign(p_holm=table.groupby("tested_on")["p"].transform(holm))
