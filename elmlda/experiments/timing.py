@@ -9,10 +9,9 @@ matrices. Versions up to 0.2.0 of August had the first order alone; the column `
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -20,7 +19,6 @@ from threadpoolctl import threadpool_limits
 from elmlda.core import FloatArray
 from elmlda.core.evaluate import posteriors
 from elmlda.core.head import resolve_priors
-from elmlda.core.hidden import HiddenLayer
 from elmlda.core.literal import solve_lda_literally, solve_pi_literally
 from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
@@ -66,82 +64,56 @@ def plan_timing(spec: Timing) -> Plan:
 
 
 def time_network(data: Dataset, job: NetworkJob, threads: int, n_pairs: int) -> Result:  # noqa: ARG001
-    """Time one or two of a size's `n_pairs` pairs on a network, then both methods in one pass."""
-    train, first_pair = data.train, job.place["pair"]
+    """Time one or two of a size's `n_pairs` pairs on a network, then both methods in one pass.
+
+    The network is drawn once, and hidden outputs of training and test samples are computed once and
+    held. Each method's times are from the first random number to the last prediction. They include both
+    common parts, but not allocating memory. With the Gram matrix and its factor the paper's largest
+    network takes 7.5 GB.
+    """
+    assert data.test is not None
+    train, test, first_pair, rows = data.train, data.test, job.place["pair"], []
     ((ridge, (size,)),) = job.sizes_by_ridge.items()
     recipe = Recipe.for_dataset(data, job.seed, size, job.options)
     priors = resolve_priors(job.options.priors, train.count_classes(data.n_classes))
-
-    def draw_layer() -> HiddenLayer:
-        return recipe.draw_layer(train.inputs, train.labels, job.options.precision)
-
-    order = ORDERS[first_pair // 2 % 2][: 2 * (n_pairs - first_pair)]
-    times = time_pairs(draw_layer, data, priors, order, float(ridge))
-    rows = [{"pair": first_pair + row["position"] // 2, **row} for row in times]
-    start = time.process_time()
-    both = job.train(data, threads=1)
-    cpu_seconds = time.process_time() - start
-    row = {"pair": first_pair, "position": -1, "method": "both", "cpu_seconds": cpu_seconds}
-    rows.append({**row, "seconds": both.seconds, "precision": both.precision})
     shared = {"fanout": size / data.n_inputs, "n_hidden": size, "precision": job.options.precision}
-    return Result([{**shared, **row} for row in rows])
-
-
-def time_pairs(
-    draw_layer: Callable[[], HiddenLayer],
-    data: Dataset,
-    priors: FloatArray,
-    order: Sequence[str],
-    ridge: float = 0.0,
-) -> list[dict[str, Any]]:
-    """Time both methods on one network with one thread, one after the other.
-
-    Hidden outputs of training and test samples are computed once and held. Each method's time includes
-    computing them, but not allocating their memory. With the Gram matrix and its factor the paper's
-    largest network takes 7.5 GB.
-
-    Parameters
-    ----------
-    draw_layer : draws the hidden layer with one thread; its time is part of the hidden outputs
-    order : "pi" or "lda" at each position
-
-    Returns
-    -------
-    rows : columns of the table of times. Times are from the first random number to the last prediction;
-        they include the times of the test samples and of the hidden outputs
-    """
-    assert data.test is not None
-    train, test, rows = data.train, data.test, []
     with threadpool_limits(1, user_api="blas"):
         begin = _read_clocks()
-        layer = draw_layer()
+        layer = recipe.draw_layer(train.inputs, train.labels, job.options.precision)
         drawn = _read_clocks()
         # Fresh memory can cost more than the computation, and both methods share this part: it would
         # hide the difference between the methods.
-        n_hidden, dtype = layer.input_weights.shape[1], layer.input_weights.dtype
-        hidden, test_hidden = (np.ones((len(part.labels), n_hidden), dtype) for part in (train, test))
+        dtype = layer.input_weights.dtype
+        hidden, test_hidden = (np.ones((len(part.labels), size), dtype) for part in (train, test))
         filled = _read_clocks()
         layer.outputs(train.inputs, hidden)
         trained = _read_clocks()
         layer.outputs(test.inputs, test_hidden)
         test_common = _read_clocks() - trained
         common = (drawn - begin) + (trained - filled) + test_common
-        for position, method in enumerate(order):
+        for position, method in enumerate(ORDERS[first_pair // 2 % 2][: 2 * (n_pairs - first_pair)]):
             start = _read_clocks()
             if method == "pi":
-                outputs = solve_pi_literally(hidden, train.labels, len(priors), ridge)
+                outputs = solve_pi_literally(hidden, train.labels, len(priors), float(ridge))
             else:
-                outputs = solve_lda_literally(hidden, train.labels, priors, ridge)
+                outputs = solve_lda_literally(hidden, train.labels, priors, float(ridge))
             solved = _read_clocks()
             scores = outputs.scores(test_hidden)
             # Eq. (14)'s posteriors choose the same classes, but they are a part of LDA-ELM.
             (scores if method == "pi" else posteriors(scores)).argmax(axis=1)
             end = _read_clocks()
             cpu_seconds, seconds = (common + end - start).tolist()
-            row = {"position": position, "method": method, "cpu_seconds": cpu_seconds}
-            row |= {"seconds": seconds, "test_seconds": float((test_common + end - solved)[0])}
-            rows.append({**row, "hidden_seconds": float(common[0])})
-    return rows
+            row = {"pair": first_pair + position // 2, "position": position, "method": method}
+            row |= {"cpu_seconds": cpu_seconds, "seconds": seconds}
+            row |= {"test_seconds": float((test_common + end - solved)[0])}
+            rows.append({**shared, **row, "hidden_seconds": float(common[0])})
+    del hidden, test_hidden
+    start_seconds = time.process_time()
+    both = job.train(data, threads=1)
+    cpu_seconds = time.process_time() - start_seconds
+    row = {"pair": first_pair, "position": -1, "method": "both", "cpu_seconds": cpu_seconds}
+    rows.append({**shared, **row, "seconds": both.seconds, "precision": both.precision})
+    return Result(rows)
 
 
 def _read_clocks() -> FloatArray:
