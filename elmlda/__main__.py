@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 
 from elmlda import stop
@@ -13,10 +12,7 @@ def main() -> None:
     stop.listen()  # before the imports below, which take a moment
     from elmlda.cli import main as run
 
-    exit_code = run()
-    for number in stop.SIGNALS:  # while Python ends they would look like a failure
-        signal.signal(number, signal.SIG_IGN)
-    sys.exit(exit_code)
+    sys.exit(run())
 
 
 if __name__ == "__main__":

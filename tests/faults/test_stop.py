@@ -22,13 +22,6 @@ class Finder:
             os.kill(os.getpid(), {number})
 sys.meta_path.insert(0, Finder())
 """
-WHEN_PYTHON_ENDS = """
-import os
-class Last:
-    def __del__(self, kill=os.kill, pid=os.getpid()):
-        kill(pid, {number})
-last = Last()
-"""
 IGNORING = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -74,16 +67,6 @@ def test_before_anything_is_there(tmp_path, number, words):
         exit_code, stderr = end_of(process)
     assert exit_code == 128 + number
     assert stderr == "Stopped: run the same command again."
-
-
-@SIGNALS
-def test_when_all_is_done(tmp_path, number):
-    (tmp_path / "sitecustomize.py").write_text(WHEN_PYTHON_ENDS.format(number=int(number)))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    with started([ELMLDA, "sweep", "--help"], env=environment) as process:
-        stdout, stderr = process.communicate(timeout=60)
-    assert (process.returncode, stderr) == (0, "")
-    assert "--fanout" in stdout
 
 
 def test_a_long_network_is_not_waited_for(faults, tmp_path):
