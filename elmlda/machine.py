@@ -15,7 +15,6 @@ PACKAGE = Path(__file__).resolve().parent
 RECORD = "commit.json"
 """File in the package that scripts/hatch_build.py adds to wheels and source distributions."""
 CGROUP = Path("/sys/fs/cgroup")
-THREAD_LIMITS = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"
 
 
 @cache
@@ -24,13 +23,6 @@ def count_cores() -> int:
     from joblib import cpu_count
 
     return int(cpu_count())
-
-
-def share_cores(n_processes: int) -> int:
-    """Return the number of BLAS threads for each process, at most what the environment allows."""
-    most = max(1, count_cores() // n_processes)
-    limits = [os.environ.get(name, "").partition(",")[0].strip() for name in THREAD_LIMITS]
-    return min([most, *(int(limit) for limit in limits if limit.isdecimal() and int(limit))])
 
 
 def free_memory() -> int:

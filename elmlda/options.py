@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import operator
 import re
-import reprlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import partial, wraps
 from inspect import cleandoc, signature
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
-from elmlda.errors import ElmldaError, ElmldaValueError, UnknownNameError, printable, suggest_name
-from elmlda.machine import count_cores, share_cores
+from elmlda.errors import (
+    ElmldaError,
+    ElmldaValueError,
+    UnknownNameError,
+    format_shape,
+    printable,
+    suggest_name,
+)
+from elmlda.machine import count_blas_threads, count_cores
 
 if TYPE_CHECKING:
     from elmlda.datasets.catalogue import Source
@@ -28,8 +35,6 @@ LEAVE_ONE_OUT = "loo"
 LARGEST_COUNT, LARGEST_SIZE = 10_000_000, 1_000_000
 """Largest count, and largest number of hidden units: their Gram matrix takes 8 TB."""
 MOST_PROCESSES = 1024
-LARGEST_NUMBER = 1e300
-"""Largest number; twice as much is still a float64."""
 PRIORS_TOLERANCE = 1e-6
 """Allowed deviation of the priors' sum from one, because priors are written with few digits."""
 
@@ -154,14 +159,16 @@ class Options:
                 raise OptionError("", advice, **{other: None, name: None})
 
     def __repr__(self) -> str:
-        shown = (f"{name}={SHORT.repr(value)}" for name, value in self.changed().items())
+        shown = (f"{name}={text!r}" for name, text in self._shown().items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _repr_html_(self) -> str:
         import pandas as pd
 
-        shown = {name: SHORT.repr(value) for name, value in self.changed().items()}
-        return pd.Series(shown, dtype=object).to_frame(type(self).__name__).to_html()
+        return pd.Series(self._shown(), dtype=object).to_frame(type(self).__name__).to_html()
+
+    def _shown(self) -> dict[str, str]:
+        return {name: printable(spell(value), 40) for name, value in self.changed().items()}
 
     def changed(self, scope: str | None = None) -> dict[str, Any]:
         """Return the options that differ from their defaults, of one scope or of all."""
@@ -192,18 +199,6 @@ def describe(kind: type[Options]) -> str:
     return cleandoc((kind.__doc__ or "").partition("\n\nParameters\n")[0])
 
 
-class _ShortRepr(reprlib.Repr):
-    """Shortens long values; tables and arrays are shown by their shape."""
-
-    def repr_instance(self, x: Any, level: int) -> str:
-        if hasattr(x, "shape"):
-            return f"<{type(x).__name__} {' × '.join(map(str, x.shape))}>"
-        return super().repr_instance(x, level)
-
-
-SHORT = _ShortRepr()
-
-
 def _document(name: str, declared: Declaration) -> str:
     """Format a parameter as numpydoc does; options of the command line become arguments."""
     text = re.sub(r"--([a-z-]+)", lambda match: match[1].replace("-", "_"), declared.help)
@@ -212,15 +207,20 @@ def _document(name: str, declared: Declaration) -> str:
 
 
 def spell(value: Any) -> str:
-    """Format a value as the command line takes it; an absolute path without its folders."""
+    """Format a value as the command line takes it; an absolute path without its folders.
+
+    Tables and arrays, which only Python takes, are described by their shape.
+    """
     if isinstance(value, tuple):
         is_range = len(value) > 2 and all(isinstance(part, int) for part in value)
         if is_range and value == (*range(value[0], value[-1] + 1),):
             return f"{value[0]}-{value[-1]}"
         return ",".join(map(spell, value))
-    if isinstance(value, str | Path):
-        return Path(value).name if Path(value).is_absolute() else str(value)
-    return str(value) if isinstance(value, int | float) else type(value).__name__
+    if hasattr(value, "shape"):
+        return f"{type(value).__name__} {format_shape(value.shape)}"
+    if isinstance(value, str | Path) and Path(value).is_absolute():
+        return Path(value).name
+    return str(value)
 
 
 def checks_names(function: Function) -> Function:
@@ -292,8 +292,8 @@ def _as_whole(value: Any) -> int:
 def _as_number(value: Any) -> float:
     if isinstance(value, bool):
         raise TypeError
-    if not abs(converted := float(value)) <= LARGEST_NUMBER:
-        raise _ReasonError(f"at most {LARGEST_NUMBER:g}")
+    if not isfinite(converted := float(value)):
+        raise ValueError
     return converted
 
 
@@ -542,5 +542,5 @@ class MachineOptions(Options):
 
     @property
     def threads_each(self) -> int:
-        """Number of BLAS threads of each network."""
-        return self.threads or share_cores(self.jobs)
+        """Number of BLAS threads of each network, by default at most what the environment allows."""
+        return self.threads or max(1, min(count_cores() // self.jobs, count_blas_threads()))

@@ -4,25 +4,23 @@ import os
 
 import psutil
 import pytest
+from threadpoolctl import threadpool_limits
 
 from elmlda import machine
-from elmlda.machine import count_cores, describe_machine, free_memory, share_cores
+from elmlda.machine import count_cores, describe_machine, free_memory
+from elmlda.options import MachineOptions
 
 
 def test_cores_are_those_that_this_process_may_use():
     assert 1 <= count_cores() <= (os.cpu_count() or 1)
 
 
-@pytest.mark.parametrize(
-    ("limit", "expected"), [("1", 1), ("1,2", 1), ("no", 10), ("0", 10), ("99", 10)]
-)
-def test_threads_are_what_the_environment_leaves(monkeypatch, limit, expected):
-    monkeypatch.setattr(machine, "count_cores", lambda: 10)
-    for name in machine.THREAD_LIMITS:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", limit)
-    assert share_cores(1) == expected
-    assert share_cores(3) == min(expected, 3)
+def test_threads_are_what_is_left_of_the_cores():
+    with threadpool_limits(1, user_api="blas"):
+        assert MachineOptions().threads_each == 1
+    with threadpool_limits(2, user_api="blas"):
+        assert MachineOptions().threads_each == min(2, count_cores())
+        assert MachineOptions(jobs=count_cores()).threads_each == 1
 
 
 def test_memory_is_that_of_a_container_if_it_has_less(monkeypatch, tmp_path):

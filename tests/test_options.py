@@ -103,7 +103,7 @@ REFUSED = {
         "min_field": [0, None],
         "hidden": ["x", "", 0, -4, "3-1", "1,,2", "5-", "1-5:2", "1}", [1.5], [], True, "1e3"],
         "fanout": [None, np.array([]), [0, 1], {}, "1-999999999", LARGEST_SIZE + 1, [[1, 2]], 1.0],
-        "ridge": ["0.1000001,0.1000002", -1, "x", "", np.nan, np.inf, [], "0,,1", [0, -1], True, 1e301],
+        "ridge": ["0.1000001,0.1000002", -1, "x", "", np.nan, np.inf, [], "0,,1", [0, -1], True],
         "priors": ["x", [], [0.5, 0.6], [-0.5, 1.5], [0, 1], None, [np.nan, 1], "uniform,", True],
         "weight_range": [0, -1, np.nan, "x", None, [1], True],
         "weight_norm": [0, None],
