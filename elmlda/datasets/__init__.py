@@ -6,13 +6,12 @@ long before any data are loaded.
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from elmlda.errors import ElmldaValueError
+from elmlda.errors import ElmldaValueError, suggest_name
 
 HERE = Path(__file__).parent
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -45,6 +44,5 @@ def expand_path(source: str | os.PathLike[str]) -> Path:
 
 def unknown_name(name: object) -> ElmldaValueError:
     """Return the error that suggests the nearest name of the catalogue."""
-    close = difflib.get_close_matches(str(name).lower(), SETS, n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    return ElmldaValueError(f"unknown data set {str(name)!r}. {hint}Known: {', '.join(SETS)}.")
+    hint = suggest_name(str(name).lower(), SETS)
+    return ElmldaValueError(f"unknown data set {str(name)!r}. {hint}")

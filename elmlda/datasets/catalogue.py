@@ -29,8 +29,6 @@ from elmlda.errors import ElmldaError, printable
 from elmlda.options import checks_names
 
 FOLDER_VARIABLE = "ELMLDA_DATA"
-TIMEOUT_SECONDS = (10, 30)
-"""Limits for connecting to a mirror, and for waiting between two parts of the response."""
 Source = str | os.PathLike[str] | pd.DataFrame | tuple[Any, Any]
 
 
@@ -198,11 +196,10 @@ def _download(info: DatasetInfo, part: str, progress: bool) -> str:
 
     name, failures = f"{part}-{'idx3' if part.endswith('images') else 'idx1'}-ubyte.gz", []
     pooch.get_logger().setLevel("ERROR")  # the command line prints its own lines
-    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT_SECONDS)
     for mirror in info.mirrors:
         try:
             sha256 = f"sha256:{info.files[part][0]}"
-            pooch.retrieve(mirror + name, sha256, name, info.where, downloader=downloader)
+            pooch.retrieve(mirror + name, sha256, name, info.where, progressbar=progress)
             return f"{name}: here, from {mirror}"
         except (RequestException, ValueError) as error:  # ValueError: the checksum differs
             failures.append(f"{mirror}: {' '.join(str(error).split())[:200]}")

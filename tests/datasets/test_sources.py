@@ -33,9 +33,7 @@ def _in_an_empty_folder(tmp_path, monkeypatch):
 def test_an_unknown_name_is_refused_with_the_nearest(call, name, hint):
     message = refusal_of(call, name)
     assert repr(str(name)) in message
-    assert all(known in message for known in CATALOGUE)
-    assert ("Did you mean" in message) == bool(hint)
-    assert hint in message
+    assert all(known in message for known in ([hint] if hint else CATALOGUE))
 
 
 def test_known_names_paths_and_data_are_accepted_unread():
