@@ -1,7 +1,7 @@
 """Data sets of arrays: in memory, in .npz files and in IDX files.
 
-An IDX file is two zero bytes, a byte for the element type, a byte for the rank, the size of each
-dimension as a big-endian uint32, and then the elements, big-endian, the last dimension fastest.
+An IDX file of bytes starts with 00 00 08 and a byte for the rank. The size of each dimension follows,
+as a big-endian uint32, and then the bytes, the last dimension fastest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ MISSING_ADVICE = "Fill it in, or use {missing} or {missing_}."
 MISSING_LABEL_ADVICE = "Fill it in, or use {missing}."
 CANONICAL = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A canonical number: "01" and "1" are different labels."""
-ELEMENT_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 NOT_ARRAYS = (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """Errors that NumPy raises for a .npz file that is torn, encrypted or something else."""
 PARTS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
@@ -186,22 +185,21 @@ def _hash_array(values: NDArray[Any]) -> str:
 # IDX files
 
 
-def parse_idx(content: bytes, path: Path) -> NDArray[Any]:
+def parse_idx(content: bytes, path: Path) -> NDArray[np.uint8]:
     """Return the array in an IDX file's content; messages name the path."""
-    code, rank = (content + bytes(4))[2:4]
+    rank = content[3] if len(content) > 3 else 0
     sizes = content[4 : 4 + 4 * rank]
-    if content[:2] != b"\0\0" or code not in ELEMENT_TYPES or not rank or len(sizes) < 4 * rank:
-        fact = f"{path}: not an IDX file: it starts with {content[:4].hex(' ') or 'nothing'}"
-        raise ElmldaError(f"{fact}, expected 00 00, an element type, a rank and sizes.")
-    dtype, shape = np.dtype(ELEMENT_TYPES[code]), struct.unpack(f">{rank}I", sizes)
-    expected = 4 + 4 * rank + math.prod(shape) * dtype.itemsize
+    if content[:3] != b"\0\0\x08" or not rank or len(sizes) < 4 * rank:
+        fact = f"{path}: not an IDX file of bytes: it starts with {content[:4].hex(' ') or 'nothing'}"
+        raise ElmldaError(f"{fact}, expected 00 00 08, a rank and sizes.")
+    shape = struct.unpack(f">{rank}I", sizes)
+    expected = 4 + 4 * rank + math.prod(shape)
     if len(content) != expected:
         values = f"{format_shape(shape)} {'images' if rank == 3 else 'values'}"
         verdict = "too long" if len(content) > expected else "cut off"
         fact = f"{len(content):,} bytes, expected {expected:,} for {values}: the file is {verdict}"
         raise ElmldaError(f"{path}: {fact}.")
-    array = np.frombuffer(content, dtype, offset=4 + 4 * rank).reshape(shape)
-    return array.astype(dtype.newbyteorder("="), copy=False)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * rank).reshape(shape)
 
 
 def assemble_idx(name: str, contents: Mapping[str, tuple[Path, bytes]]) -> Dataset:

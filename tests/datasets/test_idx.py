@@ -5,7 +5,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from idx_files import CODES, idx_bytes
+from idx_files import idx_bytes
 from refusals import refusal_of
 
 from elmlda.datasets.arrays import parse_idx, read_content
@@ -32,14 +32,12 @@ def folder(tmp_path):
 # One file
 
 
-@pytest.mark.parametrize("kind", CODES)
 @pytest.mark.parametrize("shape", [(5,), (2, 3), (2, 3, 2), (0,), (1, 1, 1, 2)])
-def test_every_type_and_rank(tmp_path, kind, shape):
-    values = np.random.default_rng(0).integers(0, 100, shape).astype(kind)
-    read = parse_idx(idx_bytes(values, kind), tmp_path)
+def test_every_rank(tmp_path, shape):
+    values = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    read = parse_idx(idx_bytes(values), tmp_path)
     np.testing.assert_array_equal(read, values)
-    assert (read.shape, read.dtype) == (shape, np.dtype(kind))
-    assert read.dtype.isnative
+    assert (read.shape, read.dtype) == (shape, np.uint8)
 
 
 GOOD = idx_bytes(PIXELS)
@@ -48,11 +46,11 @@ GOOD = idx_bytes(PIXELS)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not an IDX file: it starts with nothing, expected"),
-        (b"PK\3\4" + bytes(20), "not an IDX file: it starts with 50 4b 03 04"),
-        (b"\0\0\x07\1" + bytes(8), "not an IDX file: it starts with 00 00 07 01"),
-        (b"\0\0\x08\0" + bytes(8), "not an IDX file: it starts with 00 00 08 00"),
-        (GOOD[:9], "not an IDX file: it starts with 00 00 08 03"),
+        (b"", "not an IDX file of bytes: it starts with nothing, expected"),
+        (b"PK\3\4" + bytes(20), "not an IDX file of bytes: it starts with 50 4b 03 04"),
+        (b"\0\0\x07\1" + bytes(8), "not an IDX file of bytes: it starts with 00 00 07 01"),
+        (b"\0\0\x08\0" + bytes(8), "not an IDX file of bytes: it starts with 00 00 08 00"),
+        (GOOD[:9], "not an IDX file of bytes: it starts with 00 00 08 03"),
         (GOOD[:-1], "87 bytes, expected 88 for 9 × 2 × 4 images: the file is cut off."),
         (GOOD + b"x", "89 bytes, expected 88 for 9 × 2 × 4 images: the file is too long."),
         (idx_bytes([1, 2])[:-1], "9 bytes, expected 10 for 2 values: the file is cut off."),
