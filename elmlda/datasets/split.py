@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmlda.core import IntArray
-from elmlda.core.hidden import InputSpace
 from elmlda.errors import ElmldaError, join_words
 
 STANDARDISED = "standardised by the training part"
@@ -82,11 +81,6 @@ class Dataset:
         """How many missing values are filled, by column, in words; empty if none are."""
         counts = [f"{n:,} in {name}" for name, n in self.n_filled.items()]
         return f"{join_words(counts)} filled with training means" if counts else ""
-
-    @property
-    def input_space(self) -> InputSpace:
-        """Space for which input weights are drawn, with the samples that may shape them."""
-        return InputSpace(self.n_inputs, self.image_shape, self.train.inputs, self.train.labels)
 
     def split(self, n_validation: int = 0) -> Dataset:
         """Return the training and the test part for a network.

@@ -19,6 +19,7 @@ from scipy.special import log_softmax
 
 from elmlda.core.evaluate import keep_choice, measure_posteriors, posteriors
 from elmlda.core.head import resolve_priors
+from elmlda.core.hidden import InputSpace
 from elmlda.datasets import is_table
 from elmlda.datasets.catalogue import load_dataset
 from elmlda.datasets.split import Dataset
@@ -69,7 +70,7 @@ def plan_networks(spec: Any, data: Dataset) -> tuple[tuple[int, ...], int, Netwo
     most = len(data.train.labels) - data.n_classes
     options = NetworkOptions(**{name: getattr(spec, name) for name in declarations(NetworkOptions)})
     resolve_priors(spec.priors, data.train.count_classes(data.n_classes))
-    data.input_space.require(options)
+    InputSpace(data.n_inputs, data.image_shape).require(options)
     if spec.ridge == 0 and sizes[-1] > most:
         fact = (
             f"{len(data.train.labels):,} training samples in {data.n_classes:,} classes allow at most "
