@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import hashlib
 import io
@@ -45,8 +44,6 @@ FEW = 0.1
 MANY = 20
 """A column with more different numbers is a quantity, whatever the other cells are."""
 MOST_CATEGORIES = 100
-RARE = 0.05
-"""If a sample has the first line's words with a smaller probability, they are the columns' names."""
 QUOTE, ODD = '"', re.compile(r'[",\r\n]|^\s|^$')
 """A column's name with such characters is quoted in a list of names."""
 
@@ -243,19 +240,16 @@ def read_table(source: TableSource, header: bool | None = None) -> Table:
         return _read_frame(source)
     path = expand_path(source)
     content = read_content(path)
-    is_utf16 = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    bad = -1 if is_utf16 else content.find(b"\0")  # as in UTF-16 without a byte order mark
+    bad = content.find(b"\0")  # as in UTF-16
     try:
-        text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         bad = error.start
     if bad >= 0:
         line = content.count(b"\n", 0, bad) + 1
         advice = "Save it as UTF-8, in Excel as 'CSV UTF-8', or use iconv -f latin1 -t utf-8."
         raise ElmldaError(f"{path}, line {line}: not text in UTF-8. {advice}")
-    if excel := re.match(r'"?sep=([,;\t|])"?\r?\n', text, re.IGNORECASE):
-        text = "\n" + text[excel.end() :]
-    delimiter = excel[1] if excel else _find_delimiter(text)
+    delimiter = _find_delimiter(text)
     try:
         rows = {line: cells for line, cells in _read_lines(text, delimiter) if any(cells)}
     except EOFError as error:
@@ -291,26 +285,15 @@ def read_table(source: TableSource, header: bool | None = None) -> Table:
 def _has_names(table: pd.DataFrame) -> bool | None:
     """Return whether the first line holds the columns' names; None if the file does not tell.
 
-    A word above numbers and a number above words are names. A word that occurs below is a category.
-    Repeated numbers, and fractions that are not sorted, are not names.
+    Words that also occur below, in the same column, are categories of a sample, other words are names.
+    Numbers may be names if they count up, as in `0,1,2`.
     """
     texts, styles = _parse_styles(table.iloc[0])
     numbers = styles.max(axis=1).dropna()
-    is_ordered = numbers.is_monotonic_increasing or numbers.is_monotonic_decreasing
-    may_be_names = numbers.is_unique and (is_ordered or bool((numbers % 1 == 0).all()))
-    below, chance, recurs = table[1:], 1.0, list[bool]()
-    for i, text in texts.items():
-        share = _parse_styles(below[i].head(100))[1].notna().any(axis=1).mean()
-        if share == 0 if i in numbers else share > 0.5:
-            return True if may_be_names else None
-        if i not in numbers:
-            counts = below[i].value_counts()
-            recurs.append(text in counts)
-            # Good and Turing's estimate of the probability of a word that no other sample has.
-            chance *= (1 + (counts == 1).sum()) / (1 + len(below))
+    recurs = [text in set(table[i][1:]) for i, text in texts.items() if i not in numbers]
     if all(recurs):
-        return False if recurs or not may_be_names else None
-    return True if may_be_names and not any(recurs) and chance < RARE else None
+        return False if recurs or not numbers.is_unique else None
+    return True if (numbers.diff()[1:] == 1).all() and not any(recurs) else None
 
 
 def _read_frame(frame: pd.DataFrame) -> Table:

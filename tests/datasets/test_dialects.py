@@ -72,7 +72,7 @@ def test_delimiters_quotes_and_decimal_signs(save, header, delimiter, quote, dec
 
 
 @pytest.mark.parametrize("header", [True, False])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_encodings_line_ends_and_compression(save, header, encoding, end, pack):
@@ -93,10 +93,9 @@ def test_encodings_line_ends_and_compression(save, header, encoding, end, pack):
         lambda lines: [f"  {line}" for line in lines],
         lambda lines: [f"{line}  " for line in lines],
         lambda lines: [line.replace(";", " ; ") for line in lines],
-        lambda lines: ["sep=;", *lines],
     ],
     ids=["before", "after", "empty cells", "blanks", "delimiter at the end", "blanks before",
-         "blanks behind", "blanks around", "Excel"],
+         "blanks behind", "blanks around"],
 )  # fmt: skip
 def test_blank_lines_and_blanks(save, header, change):
     rows = [[cell.replace(";", ",") for cell in row] for row in make_rows(header=header)]
