@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast, dataclass_transform
 
 from elmlda.errors import (
-    ElmldaError,
     ElmldaValueError,
     UnknownNameError,
     format_shape,
@@ -532,13 +531,6 @@ class MachineOptions(Options):
         is_rare=True,
         excludes="jobs",
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.jobs > 1 and self.jobs * (self.threads or 1) > count_cores():
-            fact, settings = f"this machine has {count_cores()} cores.", {"threads": self.threads or 1}
-            advice = "{jobs} × {threads} is more: lower one of them."
-            raise ElmldaError(fact, advice, jobs=self.jobs, **settings)
 
     @property
     def threads_each(self) -> int:

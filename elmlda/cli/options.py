@@ -134,7 +134,7 @@ def _load(source: str) -> tuple[Path, dict[str, Any]]:
     except OSError as error:
         fact = f"{path}: cannot be read: {error.strerror or error}."
         raise ElmldaError(f"{fact} elmlda's own files are {', '.join(own)}.") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ElmldaError(f"{path}: not a TOML file: {error}.") from error
 
 

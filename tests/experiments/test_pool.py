@@ -14,11 +14,9 @@ from run_folders import assert_same_counts, files_in
 from elmlda import Compare, Ensemble, Sweep
 from elmlda.errors import ElmldaError
 from elmlda.experiments import pool
-from elmlda.machine import count_cores
 from elmlda.runs.folder import read_rows
 from elmlda.runs.tables import SWEEP as TABLE
 
-pytestmark = pytest.mark.skipif(count_cores() < 2, reason="needs two cores")
 SWEEP = Sweep(dataset="digits", hidden=[20, 60], repeats=6)
 LONG = {"dataset": "digits", "hidden": [100, 500]}
 SCRIPT = """

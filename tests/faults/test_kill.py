@@ -6,7 +6,6 @@ import signal
 import time
 
 import pytest
-from command_line import TWO_CORES
 from processes import alive_in_session, started, wait_until, workers_in_session
 
 pytestmark = pytest.mark.faults
@@ -32,7 +31,6 @@ def test_killed_ten_times(faults, undisturbed, tmp_path, plan):
     assert faults.results(folder) == undisturbed[plan]
 
 
-@TWO_CORES
 def test_a_worker_is_killed(faults, undisturbed, tmp_path):
     folder = tmp_path / "run"
     words = faults.build("sweep", folder, "--jobs", "2")

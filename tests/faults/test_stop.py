@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from command_line import ELMLDA, TWO_CORES
+from command_line import ELMLDA
 from processes import alive_in_session, processor_seconds, started, wait_until
 
 pytestmark = pytest.mark.faults
@@ -39,7 +39,7 @@ def end_of(process):
 
 @SIGNALS
 @pytest.mark.parametrize("to_group", [False, True], ids=["process", "group"])
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=TWO_CORES)])
+@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_sweep(faults, undisturbed, tmp_path, number, to_group, jobs):
     """To the process alone, or, as terminals and batch systems do it, to all its processes."""
     folder = tmp_path / "run"
@@ -94,7 +94,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=TWO_CORES)])
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_script_that_catches_ctrl_c_trains_nothing_afterwards(tmp_path, jobs):
     with started([sys.executable, "-c", IN_A_SCRIPT.format(jobs=jobs)], cwd=tmp_path) as script:
         wait_until((tmp_path / "run" / "manifest.json").exists)

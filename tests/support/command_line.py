@@ -4,14 +4,11 @@ import csv
 import sys
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
 from elmlda.cli import cli
-from elmlda.machine import count_cores
 
 ELMLDA = str(Path(sys.executable).with_name("elmlda"))
-TWO_CORES = pytest.mark.skipif(count_cores() < 2, reason="--jobs 2 needs two cores")
 
 
 def invoke_here(*arguments):
