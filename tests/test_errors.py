@@ -54,11 +54,6 @@ def test_a_fact_is_never_formatted():
     assert str(error) == "{ridge}/{0}/{: cannot be read. Add ridge='{x}'."
 
 
-def test_without_advice_the_fact_is_all():
-    error = ElmldaError("data/{a}: empty.")
-    assert str(error) == error.for_command_line() == "data/{a}: empty."
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_comes_back_from_a_worker_as_it_was(kind):
     error = kind("400 samples {.", "Add {ridge}, or {out}.", ridge=0.001, out=None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from elmlda import Compare, Ensemble, Sweep, Timing, load_dataset, report
 from elmlda.errors import ElmldaError, UnknownNameError
-from elmlda.options import LARGEST_SIZE, MachineOptions, OptionError, declarations, read_ranges
+from elmlda.options import LARGEST_SIZE, MachineOptions, OptionError, declarations
 
 EXPERIMENTS = (Sweep, Ensemble, Timing, Compare)
 KINDS = (*EXPERIMENTS, MachineOptions)
@@ -195,13 +195,6 @@ def test_an_unknown_data_set_is_refused_with_the_nearest_one(kind):
         kind(dataset="irs")
 
 
-def test_nothing_is_written_before_the_machine_is_known(tmp_path):
-    for wrong in ({"jobs": 0}, {"threads": 0}, {"cluster": ""}, {"jobs": "x"}):
-        with pytest.raises(ElmldaError):
-            Sweep(dataset="iris", hidden=4, repeats=1).run(tmp_path / "run", **wrong)
-    assert not (tmp_path / "run").exists()
-
-
 def test_jupyter_shows_a_table_of_the_options_that_differ_from_their_defaults():
     frame, pair = pd.DataFrame({"a": range(900)}), (np.ones((3, 2)), pd.Series(["a", "b", "<c>"]))
     for dataset, shape in (("iris", "iris"), (frame, "900 × 1"), (pair, "3 × 2")):
@@ -220,23 +213,6 @@ def test_the_docstring_explains_every_argument(kind):
     _, _, parameters = kind.__doc__.partition("Parameters\n----------\n")
     assert re.findall(r"^(\w+) : ", parameters, re.M) == list(declarations(kind))
     assert "--" not in parameters
-
-
-# Ranges
-
-NUMBERS = st.sets(st.integers(1, LARGEST_SIZE), min_size=1, max_size=50)
-
-
-@given(NUMBERS)
-def test_numbers_are_ascending_however_they_are_written(numbers):
-    assert (
-        read_ranges(",".join(map(str, numbers))) == read_ranges(list(numbers)) == tuple(sorted(numbers))
-    )
-
-
-@given(st.integers(1, 10**5), st.integers(0, 10**4))
-def test_a_range_has_both_its_ends(first, more):
-    assert read_ranges(f"{first}-{first + more}") == tuple(range(first, first + more + 1))
 
 
 # Whatever is given

@@ -49,12 +49,6 @@ def test_every_option_is_explained(words):
             assert param.help.partition("  [")[0].endswith("."), f"{param.name}: a whole sentence"
 
 
-def test_help_names_what_it_does_not_explain():
-    text = invoke_here("sweep", "--help").stdout
-    assert "--input-weights" in text
-    assert "receptive-field" not in text
-
-
 def test_defaults_are_shown():
     text = " ".join(invoke_here("sweep", "--help-all").stdout.split())
     for default in ("1-20", "200", "mnist", "tanh", "0.5", "nested"):
@@ -74,7 +68,3 @@ def test_wrong_usage(process, command):
     assert (done.returncode, done.stdout) == (2, "")
     assert "Usage: elmlda" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_misspelt_option_gets_a_suggestion(refusal):
-    assert "--fanout" in refusal("sweep --fanuot 3", exit_code=2)

@@ -105,32 +105,6 @@ def test_a_run_that_was_torn_goes_on_wherever_it_was_torn(tmp_path, experiment):
                 np.testing.assert_array_equal(again[network], values)
 
 
-DIES = """
-import os, signal, sys
-from elmlda import Sweep
-from elmlda.runs.folder import Run
-append, done = Run.append, []
-def append_or_die(run, table, rows):
-    if len(done) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    done.append(rows)
-    append(run, table, rows)
-Run.append = append_or_die
-Sweep(dataset="iris", hidden=[4, 8, 12], repeats=5).run(sys.argv[1])
-"""
-
-
-def test_killed_between_what_is_kept_and_its_rows(tmp_path):
-    died = subprocess.run([sys.executable, "-c", DIES, tmp_path / "killed"], env=unmeasured())
-    assert died.returncode == -signal.SIGKILL
-    assert read_rows(tmp_path / "killed", SWEEP)["repeat"].unique().tolist() == [0, 1]
-    assert list(read_kept(tmp_path / "killed", "log_posteriors", range(5))) == [0, 1, 2]
-    sweep = Sweep(**IRIS, repeats=5)
-    assert sweep.dry_run(tmp_path / "killed").n_networks == 3
-    assert_same_counts(sweep.run(tmp_path / "killed"), sweep.run(tmp_path / "whole"))
-    assert files_in(tmp_path / "killed" / "kept").keys() == files_in(tmp_path / "whole" / "kept").keys()
-
-
 @pytest.mark.parametrize("experiment", ALL.values(), ids=ALL)
 def test_a_dry_run_promises_what_the_run_does(tmp_path, experiment, capsys):
     folder = tmp_path / "run"

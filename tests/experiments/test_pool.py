@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from processes import unmeasured, wait_until, workers_in_session
+from processes import unmeasured, wait_until
 from run_folders import assert_same_counts, files_in
 
 from elmlda import Compare, Ensemble, Sweep
@@ -20,14 +20,8 @@ from elmlda.runs.tables import SWEEP as TABLE
 SWEEP = Sweep(dataset="digits", hidden=[20, 60], repeats=6)
 LONG = {"dataset": "digits", "hidden": [100, 500]}
 SCRIPT = """
-import sys
 from elmlda import Sweep
-from elmlda.errors import ElmldaError
-try:
-    rows = Sweep(dataset="digits", hidden=[100, 500], repeats=int(sys.argv[2])).run(sys.argv[1], jobs=2)
-except ElmldaError as error:
-    sys.exit(f"refused: {error}")
-print(len(rows))
+print(len(Sweep(dataset="digits", hidden=[100, 500], repeats=4).run("run", jobs=2)))
 """
 """As a user writes it: nothing protects it from being imported."""
 
@@ -36,13 +30,6 @@ print(len(rows))
 def alone(tmp_path_factory):
     """The rows of one process."""
     return SWEEP.run(tmp_path_factory.mktemp("alone"))
-
-
-@pytest.fixture
-def script(tmp_path):
-    path = tmp_path / "my script.py"
-    path.write_text(SCRIPT)
-    return [sys.executable, "-W", "error", str(path), str(tmp_path / "run")]
 
 
 @pytest.mark.parametrize(
@@ -61,26 +48,14 @@ def test_two_processes_give_the_rows_of_one(tmp_path, experiment):
     assert set(files_in(tmp_path / "two")) == set(files_in(tmp_path / "one"))
 
 
-def test_a_script_without_a_main_guard(tmp_path, script):
-    done = subprocess.run([*script, "4"], capture_output=True, text=True, env=unmeasured())
+def test_a_script_without_a_main_guard(tmp_path):
+    (tmp_path / "my script.py").write_text(SCRIPT)
+    words, pipes = (
+        [sys.executable, "-W", "error", "my script.py"],
+        {"capture_output": True, "text": True},
+    )
+    done = subprocess.run(words, **pipes, cwd=tmp_path, env=unmeasured())
     assert (done.returncode, done.stdout, done.stderr) == (0, "8\n", "")
-
-
-@pytest.mark.faults
-def test_a_killed_worker_is_said_once_and_the_run_goes_on_later(tmp_path, script):
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": unmeasured()}
-    with subprocess.Popen([*script, "5000"], **pipes, start_new_session=True) as process:
-        wait_until(lambda: len(read_rows(tmp_path / "run", TABLE)) > 4)
-        os.kill(workers_in_session(process.pid)[0], signal.SIGKILL)
-        output, errors = process.communicate(timeout=120)
-    assert (process.returncode, output) == (1, "")
-    (line,) = errors.splitlines()
-    assert line.startswith("refused: ")
-    assert "jobs" in line
-    rows = read_rows(tmp_path / "run", TABLE)
-    assert rows.groupby("repeat").size().eq(2).all()
-    sweep = Sweep(**LONG, repeats=int(rows["repeat"].max()) + 2)
-    assert_same_counts(sweep.run(tmp_path / "run", jobs=2), sweep.run(tmp_path / "alone"))
 
 
 # Dask

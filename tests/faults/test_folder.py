@@ -31,19 +31,6 @@ def test_a_full_disk(faults, undisturbed, tmp_path, plan, n_bytes):
     assert faults.results(folder) == undisturbed[plan]
 
 
-def test_no_room_for_another_row(faults, undisturbed, tmp_path):
-    folder = tmp_path / "run"
-    words = faults.build("sweep", folder, "--no-keep")
-    message = faults.refused(words, preexec_fn=limit_files(6_000))
-    assert f"{folder / 'sweep.csv'}: cannot be written" in message
-    before = (folder / "sweep.csv").read_bytes()
-    assert 5_000 < len(before) <= 6_000
-    assert before.endswith(b"\n")
-    faults.finish(words)
-    assert (folder / "sweep.csv").read_bytes().startswith(before)
-    assert faults.results(folder)[0] == undisturbed["sweep"][0]
-
-
 def test_output_that_cannot_be_written(faults, tmp_path):
     words = [word for word in faults.build("sweep", tmp_path / "run") if word != "--quiet"]
     with open("/dev/full", "w") as full, started(words, stdout=full) as process:  # noqa: PTH123

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from command_line import ELMLDA
-from processes import alive_in_session, processor_seconds, started, wait_until
+from processes import alive_in_session, started, wait_until
 
 pytestmark = pytest.mark.faults
 SIGNALS = pytest.mark.parametrize(
@@ -79,33 +79,6 @@ def test_a_long_network_is_not_waited_for(faults, tmp_path):
     assert exit_code == 130
     assert stderr.startswith("Stopped: 0 of 1 row")
     assert time.monotonic() - start < 10
-
-
-IN_A_SCRIPT = """
-import time
-from elmlda import Sweep
-
-if __name__ == "__main__":
-    try:
-        Sweep(hidden=4000, repeats=4).run("run", jobs={jobs})
-    except KeyboardInterrupt:
-        print("caught", flush=True)
-    time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_script_that_catches_ctrl_c_trains_nothing_afterwards(tmp_path, jobs):
-    with started([sys.executable, "-c", IN_A_SCRIPT.format(jobs=jobs)], cwd=tmp_path) as script:
-        wait_until((tmp_path / "run" / "manifest.json").exists)
-        begun = processor_seconds(script.pid)
-        wait_until(lambda: processor_seconds(script.pid) > begun + 1)
-        os.kill(script.pid, signal.SIGINT)
-        assert script.stdout.readline() == "caught\n"
-        time.sleep(0.5)
-        before = processor_seconds(script.pid)
-        time.sleep(3)
-        assert processor_seconds(script.pid) - before < 0.3
 
 
 def test_nohup(faults, undisturbed, tmp_path):

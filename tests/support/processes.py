@@ -30,28 +30,17 @@ def started(words, **options):
                 os.kill(pid, signal.SIGKILL)
 
 
-def stats_of_session(session):
-    """Return the process id and the fields of /proc/…/stat from the state on, of each process."""
-    stats = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[3]) == session:
-            stats.append((int(stat.parent.name), fields))
-    return stats
-
-
 def alive_in_session(session):
     """Return the ids of a session's processes, without dead ones that are not collected yet."""
-    return [pid for pid, fields in stats_of_session(session) if fields[0] not in "ZX"]
-
-
-def processor_seconds(session):
-    """Return the processor time of a session's processes."""
-    ticks = sum(int(fields[11]) + int(fields[12]) for _, fields in stats_of_session(session))
-    return ticks / os.sysconf("SC_CLK_TCK")
+    alive = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, owner = stat.read_text().rpartition(")")[2].split()[:4]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(owner) == session and state not in "ZX":
+            alive.append(int(stat.parent.name))
+    return alive
 
 
 def workers_in_session(session):
