@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from elmlda.core.blas import multiply
 from elmlda.core.leave_one_out import MOST_DECOMPOSED
-from elmlda.core.solve import UNITS_PER_SOLVE, LostPrecisionError
+from elmlda.core.solve import LostPrecisionError
 from elmlda.core.sums import count_rows
 from elmlda.datasets.split import Dataset
 from elmlda.errors import ElmldaError
@@ -26,10 +26,8 @@ Result = TypeVar("Result")
 CHUNK = 4000
 """Samples whose hidden outputs are held at a time. A smaller chunk takes less memory and more time."""
 HIDDEN_DTYPES: dict[str, type[np.floating]] = {"mixed": np.float32, "double": np.float64}
-BASE_BYTES = 90_000_000
-"""Memory of the interpreter, the libraries and BLAS's buffers."""
-LARGE_BYTES = 32 << 20
-"""Freed arrays up to this size may stay allocated: the upper limit of glibc's mmap threshold."""
+BASE_BYTES = 124_000_000
+"""Memory of the interpreter, the libraries, BLAS's buffers and freed arrays that stay allocated."""
 NETWORK_SECONDS = 0.05
 """Upper bound of a network's time besides its operations: random numbers, rows, writing to disk."""
 SLOWEST = 2.5
@@ -89,24 +87,20 @@ def predict_peak_bytes(problem: Problem, jobs: int = 1) -> int:
     the factorisation (Gram matrix and its float64 factor, or its eigenvectors and work), or with the
     scores (of PI, LDA and PI with a constant unit, and intermediate arrays). Leave-one-out holds and
     copies a row sample, or projects it on the eigenvectors twice. The dual problem takes all hidden
-    outputs, blocks of columns, and four matrices of n_train × n_train.
+    outputs and four matrices of n_train × n_train.
     """
     p, m, n_left_out = problem, problem.sizes[-1], problem.n_left_out
     itemsize = np.dtype(HIDDEN_DTYPES[p.precision]).itemsize
     is_decomposed = p.has_rule and m <= MOST_DECOMPOSED
-    copied = itemsize * (n_left_out + min(m, UNITS_PER_SOLVE)) if n_left_out else 0
-    if p.has_rule:
-        copied = max(copied, 8 * n_left_out)
     gram = itemsize * m * (m + n_left_out)
-    factor = 8 * m * (3 * m + 2 * n_left_out) if is_decomposed else m * (8 * m + copied)
+    factor = 8 * m * (3 * m + 2 * n_left_out if is_decomposed else m + n_left_out)
     chunk = itemsize * min(CHUNK, p.n_train) * (m + p.n_inputs)
-    kept_chunk = min(chunk, LARGE_BYTES)  # may stay allocated after it was freed
     outputs = 8 * p.n_classes * len(p.sizes) * p.n_ridges
     weights = itemsize * m * p.n_inputs + outputs * m
-    peak = max(gram + chunk, gram + factor + kept_chunk, kept_chunk + 5 * outputs * p.n_test)
+    peak = max(gram + chunk, gram + factor, 5 * outputs * p.n_test)
     if p.is_dual:
         hidden = itemsize * p.n_train * (m + p.n_inputs) if p.n_inputs else 0
-        peak = hidden + LARGE_BYTES + 32 * p.n_train**2 + 2 * outputs * m
+        peak = hidden + 32 * p.n_train**2 + 2 * outputs * m
     one = BASE_BYTES + weights + peak
     return p.input_bytes + (one if jobs == 1 else BASE_BYTES + jobs * one)
 
