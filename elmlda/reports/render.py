@@ -140,7 +140,7 @@ class Page:
         for name, content in self._render(suffix):
             path = folder / f"{name}.{suffix}"
             content = content if isinstance(content, bytes) else content.encode()
-            write_atomically(path, content, "The rows are unchanged.")
+            write_atomically(path, content)
             yield path
 
     def _render(self, suffix: str) -> Iterator[tuple[str, str | bytes]]:

@@ -40,7 +40,6 @@ KEPT = "kept"
 TEMPORARY = ".elmlda-"
 """Prefix of temporary files."""
 RESTORE = "Restore it, or use another {out} for a new run."
-RESUME = "Remove the cause and run the same command again, which continues, or use another {out}."
 
 
 @dataclass(frozen=True)
@@ -227,19 +226,19 @@ def _show(options: Mapping[str, Any], name: str) -> str:
 
 
 @contextmanager
-def explain_refusal(path: Path, advice: str = RESUME) -> Iterator[None]:
+def explain_refusal(path: Path) -> Iterator[None]:
     """Turn the system's refusal to write into an error that names the file and says what to do."""
     try:
         yield
     except OSError as error:
         fact = f"{path}: cannot be written: {error.strerror or error}."
-        raise ElmldaError(fact, advice, out=None) from error
+        raise ElmldaError(f"{fact} Remove the cause and run the same command again.") from error
 
 
-def write_atomically(path: Path, content: bytes, advice: str = RESUME) -> None:
-    """Write the whole file or nothing, with errors that name the file and say what to do."""
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write the whole file or nothing."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
-    with explain_refusal(path, advice):
+    with explain_refusal(path):
         try:
             with temporary.open("xb") as file:
                 file.write(content)

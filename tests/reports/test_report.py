@@ -253,7 +253,7 @@ def test_a_bad_number_or_a_second_row_of_a_network_is_refused(tmp_path):
 def test_a_folder_that_can_not_be_written_is_one_line(tmp_path):
     folder = pets(tmp_path / "run")
     (folder / "table1.csv").mkdir()
-    refuse(folder, "table1.csv", "unchanged")
+    refuse(folder, "table1.csv")
     assert not list(folder.glob(".*"))
 
 
