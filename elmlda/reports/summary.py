@@ -18,8 +18,8 @@ INTERVAL = ", ± half the width of the 95 % confidence interval of the mean"
 def summarise(table: Table, rows: pd.DataFrame, beside_paper: bool) -> str:
     """Return a text table with a line for each group of rows, as declared by the rows' table."""
     lines = []
-    for name, rule in table.rules.items():  # a chosen ridge differs from row to row
-        rows = rows.assign(**{name: rows[name].where(rows[rule] == FIXED)})
+    if "rule" in table.names:  # a chosen ridge differs from row to row
+        rows = rows.assign(ridge=rows["ridge"].where(rows["rule"] == FIXED))
     # Most runs have one ridge, and in the paper the fan-out says the hidden size.
     left_out = {name for name in RARE if name in rows and rows[name].nunique(dropna=False) <= 1}
     left_out |= {"n_hidden"} if beside_paper else set()
@@ -31,7 +31,7 @@ def summarise(table: Table, rows: pd.DataFrame, beside_paper: bool) -> str:
         for column in table.columns:
             if column.title and column.name not in table.groups:
                 line.append((column.title, _show_mean(group, column)))
-            has_no_ridge = (group[[*table.rules]] == 0).all(axis=None)  # like the paper
+            has_no_ridge = "ridge" not in group or (group["ridge"] == 0).all()  # like the paper
             key: Any = place[0] if has_no_ridge else None
             if column.paper and beside_paper:
                 line.append(("paper", f"{column.paper[key]:.2f}" if key in column.paper else ""))

@@ -36,8 +36,6 @@ class Column:
     """The paper's error rates in per cent by the value of the table's first group column."""
     improves: tuple[str, Mapping[int, float]] | None = None
     """Column over which the summary shows the improvement in per cent, and the paper's improvements."""
-    rule: str = ""
-    """Column that says how the value was chosen; only a fixed value identifies a row."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +57,14 @@ class Table:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
-    @cached_property
-    def rules(self) -> dict[str, str]:
-        """Columns whose values a rule may choose -> the rule's column."""
-        return {column.name: column.rule for column in self.columns if column.rule}
-
     def key_of(self, row: Mapping[Any, Any]) -> Key:
-        """Return the key of a row; numbers are rounded as in the file, missing values are None."""
+        """Return the key of a row; numbers are rounded as in the file, missing values are None.
+
+        A ridge identifies a row only if it is fixed.
+        """
         values = {name: row.get(name) for name in self.key}
-        values |= {name: None for name, rule in self.rules.items() if row[rule] != FIXED}
+        if values.get("rule", FIXED) != FIXED:
+            values["ridge"] = None
         return tuple(
             (None if value != value else float(format_cell(value)))
             if isinstance(value, float)
@@ -112,7 +109,7 @@ SWEEP = Table(
         N_HIDDEN,
         FANOUT,
         Column("rule", str, "", "how the ridge was chosen: fixed, or loo", "rule"),
-        Column("ridge", float, "", "added to the Gram matrix's diagonal", "ridge", rule="rule"),
+        Column("ridge", float, "", "added to the Gram matrix's diagonal", "ridge"),
         Column("pi_errors", int, "samples", "test errors of PI-ELM, Eq. (5)", "PI-ELM", PI),
         Column("pi_constant_errors", int, "samples", "test errors of PI-ELM with a constant unit"),
         Column("lda_errors", int, "samples", "test errors of LDA-ELM", "LDA-ELM", LDA, IMPROVEMENT),
