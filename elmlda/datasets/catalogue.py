@@ -208,9 +208,8 @@ def _download(info: DatasetInfo, part: str, progress: bool) -> str:
 
 
 CATALOGUE = {name: DatasetInfo(name, **fields) for name, fields in SETS.items()}
-MNIST_SHA256 = CATALOGUE["mnist"].checksums
 
 
 def is_mnist(checksums: Mapping[str, str]) -> bool:
     """Tell whether the files with these checksums are MNIST's, whatever their names."""
-    return set(checksums.values()) == set(MNIST_SHA256.values())
+    return set(checksums.values()) == set(CATALOGUE["mnist"].checksums.values())

@@ -10,7 +10,7 @@ from refusals import refusal_of
 from sklearn import datasets as sklearn_datasets
 
 from elmlda.datasets import catalogue
-from elmlda.datasets.catalogue import CATALOGUE, MNIST_SHA256, load_dataset
+from elmlda.datasets.catalogue import CATALOGUE, load_dataset
 
 EMBEDDED = [info for info in CATALOGUE.values() if not info.mirrors]
 RECORDED = {
@@ -86,7 +86,7 @@ def test_the_same_as_scikit_learns(name):
 def test_mnist_has_the_known_counts_and_checksums(mnist):
     counts = [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     assert mnist.test.count_classes(10).tolist() == counts
-    assert mnist.checksums == MNIST_SHA256
+    assert mnist.checksums == CATALOGUE["mnist"].checksums
     assert mnist.feature_names is None
 
 

@@ -7,14 +7,14 @@ import pandas as pd
 
 from elmlda import paper
 from elmlda.core.subsets import draw_subsets
-from elmlda.datasets.catalogue import MNIST_SHA256
+from elmlda.datasets.catalogue import CATALOGUE
 from elmlda.runs.kept import keep_network, keep_test
 from elmlda.runs.tables import TABLES
 
 N_TEST = 10_000
 MNIST = {
     "dataset": "mnist",
-    "sha256": {f"file{i}": d for i, d in enumerate(sorted(MNIST_SHA256.values()))},
+    "sha256": {f"file{i}": d for i, d in enumerate(sorted(CATALOGUE["mnist"].checksums.values()))},
 }
 PETS = {"dataset": "pets", "sha256": {"pets.csv": "0" * 64}}
 MACHINE = {"cpu": "Abacus 7", "cores": 2, "blas": ["openblas 1", "openblas 2"]}
