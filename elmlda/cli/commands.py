@@ -29,8 +29,6 @@ OWN, SHIPPED = Path("results/mnist"), Path("results/paper")
 """Default folder of runs on MNIST, and the registered run of a clone."""
 NAME_WIDTH = 14
 """Width of the first column of what `elmlda data` prints."""
-MANY_COLUMNS = 40
-"""If a file has more columns, `elmlda data info` shows only those that need attention."""
 
 
 def make_command(kind: type[Spec]) -> click.Command:
@@ -223,15 +221,11 @@ def _describe_table(table: Table, columns: pd.DataFrame, missing: str | None) ->
     has_gaps = columns.loc[columns["kind"] != "left out", "missing"].any()
     gaps = ", some with missing values" if has_gaps else ""
     ways = ": use --missing drop or --missing mean" if has_gaps and missing is None else ""
-    is_plain = columns["kind"].isin(["numbers", "words"]) & (columns["missing"] == 0)
-    is_plain &= len(columns) > MANY_COLUMNS
-    listed = columns[~is_plain].drop(columns="problem").rename(index=lambda name: printable(name, 30))
-    plain = f"{is_plain.sum():,} columns of numbers or words without gaps"
+    listed = columns.drop(columns="problem").rename(index=lambda name: printable(name, 30))
     return {
         "first line": "names of columns" if table.has_names else "a sample; columns are numbered",
         "samples": f"{len(table.cells):,}{gaps}{ways}",
-        "not shown": plain if is_plain.any() else "",
-        "columns": listed.to_string() if len(listed) else "",
+        "columns": listed.to_string(),
     }
 
 

@@ -85,18 +85,6 @@ def test_every_problem_comes_with_advice(succeed, flawed):
     assert find_line(shown, "all").split() == ["all", "2", "2"]
 
 
-def test_of_many_columns_those_that_need_attention(succeed, tmp_path):
-    names = [*(f"c{i}" for i in range(200)), "kind"]
-    rows = [[f"{i}.{j}" for j in range(200)] + ["pq"[i % 2]] for i in range(6)]
-    rows[2][150] = ""
-    content = "\n".join(",".join(row) for row in [names, *rows])
-    (tmp_path / "wide.csv").write_text(content)
-    shown = succeed("data info wide.csv --label kind")
-    assert len(shown.splitlines()) < 12
-    assert find_line(shown, "c150 ", "numbers")
-    assert "199" in find_line(shown, "without gaps")
-
-
 def test_whether_the_first_line_is_names_or_a_sample_is_said(succeed, refusal, blobs, tmp_path):
     lines = (tmp_path / "blobs.csv").read_text().splitlines()
     assert "names" in find_line(succeed("data info blobs.csv --label kind"), "first line")
