@@ -76,15 +76,10 @@ class Constraint:
         """Convert a value, or raise an error that names the option."""
         try:
             return self.read(value)
-        except (ValueError, TypeError, OverflowError) as error:
-            reason = f" ({error})" if isinstance(error, _ReasonError) else ""
-            fact = f"is {printable(repr(value), 80)}: expected {self.expected}{reason}."
+        except (ValueError, TypeError, OverflowError):
+            fact = f"is {printable(repr(value), 80)}: expected {self.expected}."
             advice = f"{{{name}}} {fact.replace('{', '{{').replace('}', '}}')}"
             raise OptionError("", advice, **{name: None}) from None
-
-
-class _ReasonError(ValueError):
-    """A value is not allowed for a reason that the message explains."""
 
 
 @dataclass(frozen=True)
@@ -273,11 +268,11 @@ def or_loo(single: Constraint, *, several: bool = False) -> Constraint:
     def convert(value: Any) -> Any:
         first, *others = values = _as_several(convert_one, value)
         if len({part if isinstance(part, str) else f"{part:.6g}" for part in values}) < len(values):
-            raise _ReasonError("tables have six digits, in which two of these are equal")
+            raise ValueError
         return values if others else first
 
     expected = f"{single.expected}, or {LEAVE_ONE_OUT}"
-    expected += ", or several with commas" if several else ""
+    expected += ", or several with commas that differ in six digits" if several else ""
     metavar = f"NUMBER|{LEAVE_ONE_OUT}"
     return Constraint(expected, convert, lambda value: several or type(value) is not tuple, metavar)
 
@@ -331,10 +326,8 @@ def _as_priors(value: Any) -> str | tuple[float, ...]:
     if isinstance(value, str) and value in ("uniform", "frequencies"):
         return value
     priors = tuple(map(_as_number, _split(value)))
-    if not priors or not all(prior > 0 for prior in priors):
-        raise _ReasonError("each must be above zero")
-    if not abs(sum(priors) - 1) <= PRIORS_TOLERANCE:
-        raise _ReasonError(f"their sum is {sum(priors):g}, expected 1")
+    if not all(prior > 0 for prior in priors) or not abs(sum(priors) - 1) <= PRIORS_TOLERANCE:
+        raise ValueError
     return tuple(prior / sum(priors) for prior in priors)
 
 
@@ -386,7 +379,9 @@ SOURCE = Constraint(
     "the name of a data set, a file, a DataFrame or (X, y)", _as_source, metavar="NAME|PATH"
 )
 PRIORS = Constraint(
-    "uniform, frequencies, or a number for each class such as 0.2,0.3,0.5", _as_priors, metavar="PRIORS"
+    "uniform, frequencies, or numbers above 0 with the sum 1 for the classes, such as 0.2,0.3,0.5",
+    _as_priors,
+    metavar="PRIORS",
 )
 
 

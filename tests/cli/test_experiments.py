@@ -189,7 +189,7 @@ def test_what_cannot_work_is_one_line(refusal, tmp_path, command, words):
     ("command", "words"),
     [
         ("sweep --repeats 1e3", ["--repeats", "'1e3'"]),
-        ("sweep --priors 0.5,0.6", ["--priors", "1.1"]),
+        ("sweep --priors 0.5,0.6", ["--priors", "0.5,0.6", "sum 1"]),
         ("sweep --fanout 1 --hidden 4", ["--fanout", "--hidden"]),
         ("sweep --cluster nosuch.json", ["nosuch.json", "--cluster"]),
         ("sweep --cluster tcp://nowhere:1 --jobs 2", ["--cluster", "--jobs"]),
