@@ -242,15 +242,6 @@ def test_what_is_refused(write, content, label, message):
     assert refusal(write(content), label).startswith(message)
 
 
-@pytest.mark.parametrize("drop", ["a", 1])
-def test_which_of_two_columns_of_a_name_goes_is_not_guessed(write, drop):
-    assert "several columns are named a" in refusal(write("a,a,kind\n1,2,p\n1,2,q\n"), drop=drop)
-
-
-def test_a_word_is_not_several_columns(write):
-    assert "no column 'ab'" in refusal(write("a,b,c,kind\n1,2,3,p\n1,2,3,q\n"), drop="ab")
-
-
 def test_columns_without_a_name(write):
     data = load(write("a,,kind,\n1,2,p,\n2,3,q,\n"))  # the last one has no value either
     assert data.feature_names == ("a", "Unnamed: 1")
@@ -323,14 +314,6 @@ def test_a_first_line_that_may_be_either_is_asked_about(write, lines):
     assert "header=True or header=False" in str(caught.value)
     assert "--header or --no-header" in caught.value.for_command_line()
     assert len(load(path, width, header=False, drop=1).train.labels) == len(lines)
-
-
-def test_with_and_without_names_are_two_data_sets(write):
-    path = write("1,2,3,4\n5,6,7,0\n6,5,8,1\n6,5,9,0\n")
-    named, unnamed = (load(path, 4, header=header) for header in (True, False))
-    assert (named.feature_names, unnamed.feature_names) == (("1", "2", "3"), ("1", "2", "3"))
-    assert (len(named.train.labels), len(unnamed.train.labels)) == (3, 4)
-    assert named.preparation != unnamed.preparation  # so that a run does not go on with the other
 
 
 def test_without_names_columns_are_dropped_by_number_and_empty_ones_go(write):

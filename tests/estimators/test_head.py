@@ -7,11 +7,11 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from oracles import RidgedCovariance
 from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.covariance import EmpiricalCovariance
 from sklearn.datasets import load_iris, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import StackingClassifier
@@ -158,17 +158,6 @@ def test_a_constant_added_to_features_changes_nothing(shape):
 
 
 # Scores
-
-
-class RidgedCovariance(EmpiricalCovariance):
-    def __init__(self, added=0.0):
-        super().__init__()
-        self.added = added
-
-    def fit(self, X):
-        super().fit(X)
-        self.covariance_ = self.covariance_ + self.added * np.eye(X.shape[1])
-        return self
 
 
 @SHAPES
