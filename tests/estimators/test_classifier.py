@@ -221,7 +221,7 @@ def test_badly_scaled_features_are_warned_about():
 
 
 def test_too_little_memory(monkeypatch):
-    monkeypatch.setattr(cost, "free_memory", lambda: 95_000_000)
+    monkeypatch.setattr(cost, "free_memory", lambda: cost.BASE_BYTES + 5_000_000)
     with pytest.raises(MemoryError, match=r"464 hidden units .* n_hidden="):
         fit(DIGITS, NUMBERS, n_hidden=464)
     with pytest.raises(MemoryError, match="64 features"):
