@@ -128,12 +128,15 @@ class Options:
     """A frozen dataclass whose fields are options, which are checked when an object is made."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    summary: ClassVar[str]
+    """The docstring without the list of options."""
 
     def __init_subclass__(cls) -> None:
         """Make the class a dataclass, and list the options in its docstring."""
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         entries = [_document(name, declared) for name, declared in declarations(cls).items()]
-        cls.__doc__ = "\n".join([describe(cls), "", "Parameters", "-" * 10, *entries])
+        cls.summary = cleandoc(cls.__doc__ or "")
+        cls.__doc__ = "\n".join([cls.summary, "", "Parameters", "-" * 10, *entries])
 
     def __new__(cls, *_: Any, **values: Any) -> Self:
         """Refuse unknown arguments with the nearest known name."""
@@ -186,11 +189,6 @@ class Options:
                 for part in value if declared[name].constraint.is_repeated else [value]:
                     words += [f"--{option_name}", spell(part)]
         return words
-
-
-def describe(kind: type[Options]) -> str:
-    """Return the docstring of a class without the list of options."""
-    return cleandoc((kind.__doc__ or "").partition("\n\nParameters\n")[0])
 
 
 def _document(name: str, declared: Declaration) -> str:

@@ -11,8 +11,6 @@ import signal
 from collections.abc import Callable
 from threading import Thread
 
-SIGNALS = signal.SIGINT, signal.SIGTERM
-
 describe: Callable[[], str] = lambda: "run the same command again."  # noqa: E731
 """Returns the text after "Stopped: "; commands that record results replace it."""
 
@@ -21,7 +19,7 @@ def listen() -> None:
     """Let signals end the process from now on, unless they were ignored at the start (nohup)."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    for number in SIGNALS:
+    for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)

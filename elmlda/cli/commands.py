@@ -14,7 +14,7 @@ from elmlda.cli.options import QUIET, RUN_OPTIONS, Command, build, make_params
 from elmlda.cli.terminal import say
 from elmlda.errors import ElmldaError, format_shape, join_words, printable
 from elmlda.experiments.specs import Experiment, Spec
-from elmlda.options import DataOptions, MachineOptions, describe
+from elmlda.options import DataOptions, MachineOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,9 +34,7 @@ NAME_WIDTH = 14
 def make_command(kind: type[Spec]) -> click.Command:
     """Return a command that makes runs; options and help are those of the class."""
 
-    @click.command(
-        kind.name, cls=Command, help=describe(kind), params=[*make_params(kind), *RUN_OPTIONS]
-    )
+    @click.command(kind.name, cls=Command, help=kind.summary, params=[*make_params(kind), *RUN_OPTIONS])
     def command(out: Path | None, quiet: bool, dry_run: bool, **values: Any) -> None:
         spec, machine = build(kind, values), build(MachineOptions, values)
         plans = spec.plans(out)
