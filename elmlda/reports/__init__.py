@@ -27,7 +27,7 @@ FORMATS = ("csv", "svg", "md", "html")
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """The result of a run in one sentence, and the files that were written."""
+    """The result of a run in a line, and the files that were written."""
 
     folder: Path
     page: Page
@@ -35,7 +35,7 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """What came out, in the first sentence of the page's result."""
+        """What came out, in the first line of the page's result."""
         return self.page.result[0]
 
     def __repr__(self) -> str:

@@ -173,7 +173,7 @@ def _check_decline(gains: Sample) -> Iterator[Check]:
     cut = np.where(is_small, 1 / is_small.sum(), -1 / (~is_small).sum())
     doublings = np.log2(fanouts) - np.log2(fanouts).mean()
     for at, weights in (
-        (f"up to fan-out {SMALL_FANOUT} minus above", cut),
+        (f"mean improvement at fan-outs 1 to {SMALL_FANOUT} minus that above {SMALL_FANOUT}", cut),
         ("fall per doubling of the fan-out", -doublings / (doublings @ doublings)),
     ):
         rounding = IMPROVEMENT_ROUNDING * float(np.linalg.norm(weights))
@@ -197,7 +197,7 @@ def _claim_time(timing: pd.DataFrame) -> Claim:
     border, checks = math.log1p(paper.LARGEST_OVERHEAD_PERCENT / 100), []
     for fanout in paper.FANOUTS:
         ours = estimate_mean(tables.log_ratios(timing[timing["fanout"] == fanout]))
-        at, fewest = f"at fan-out {fanout}", FEWEST_REPEATS
+        at, fewest = f"fan-out {fanout}", FEWEST_REPEATS
         checks.append(Check(at, ours, high=border, paper_repeats=1, fewest=fewest))
     return Claim("time", checks, unit=LOG_RATIO)
 

@@ -95,7 +95,7 @@ def plot_posteriors(figure: Figure, table: pd.DataFrame, by_fanout: bool) -> Non
     for axes, (name, title) in zip(figure.subplots(2, 2).flat, titles.items(), strict=True):
         x = label_sizes(axes, table, by_fanout)
         axes.set_xlabel("Fan-out" if by_fanout else HIDDEN_LABEL)
-        plot_line(axes, x, table, name, "by Eq. (14)", LDA)
+        plot_line(axes, x, table, name, "LDA-ELM", LDA)
         if name != "temperature":
             plot_line(axes, x, table, f"tempered_{name}", "with temperature", TEMPERED)
         axes.set(ylim=(0, None), title=title)
@@ -116,7 +116,7 @@ def plot_reliability(figure: Figure, bins: pd.DataFrame) -> None:
         left = rows["bin"] / N_BINS + i * width
         below.bar(left, rows["samples"], width, color=look["color"], align="edge")
     above.set(ylabel="Share of right answers", ylim=(0, 1.02))
-    below.set(xlabel="Probability of the predicted class", ylabel="Samples", xlim=(0, 1))
+    below.set(xlabel="Probability of the predicted class", ylabel="Predictions", xlim=(0, 1))
     use_log_scale(below, "y", bins["samples"])
     add_legends(above)
 

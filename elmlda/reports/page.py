@@ -52,7 +52,7 @@ def make_run_page(run: Records) -> Page:
     ]
     words = {
         "is_papers": run.matches_paper, "n_networks": run.n_networks, "paper": paper,
-        "rates": first, "sizes": sizes, "baselines": tables.list_baselines(run),
+        "rates": first, "sizes": sizes, "times": times, "baselines": tables.list_baselines(run),
         "cells": verdicts[verdicts["counted"] & (verdicts["kind"] == "rate")] if len(verdicts) else [],
     }  # fmt: skip
     return Page(

@@ -159,7 +159,8 @@ class Page:
         tables = [f"{name}.csv" for name, table in self.tables.items() if len(table)]
         shown = {n: show(t, n, self.intro == "mnist") for n, t in self.tables.items() if len(t)}
         return _environment(".html" in name).get_template(name).render(
-            page=self, shown=shown, links={"Tables": tables, "Rows": self.rows}, words=read_words(),
+            page=self, shown=shown, words=read_words(),
+            links={"Tables of this page": tables, "Recorded rows": self.rows},
             css=Markup(theme_css(":root")), version=__version__, width=WIDTH,
         )  # fmt: skip
 
@@ -184,18 +185,23 @@ def render_lines(template: str, **data: Any) -> list[str]:
 def show(table: pd.DataFrame, name: str, by_fanout: bool) -> pd.DataFrame:
     """Return the table as text, with the caption and the columns that templates/words.toml has for it.
 
-    A column without any value is left out, and ridges if there is only one. A table that the file has
-    no columns for has the paper's shape; its row that begins with % has one decimal.
+    A column without any value is left out, and ridges if there is only one, and numbers of combined
+    networks if all are 1. A table that the file has no columns for has the paper's shape; its row that
+    begins with % has one decimal.
     """
     words = read_words()["tables"][name]
     if "columns" not in words:
         return _show_shape(table, words, "Fan-out" if by_fanout else "Hidden units")
-    table = table.drop(columns=["ridge"] if "ridge" in table and table["ridge"].nunique() == 1 else [])
+    usual = {"ridge": table["ridge"].iloc[0] if "ridge" in table else "", "networks": 1}
+    table = table.drop(columns=[c for c in usual if c in table and (table[c] == usual[c]).all()])
+    table = table.replace({"region_low": {-100.0: np.nan}})  # a time can't shrink by more
     columns = [columns for line in words["columns"] for columns in COLUMN.findall(line)]
     shown = [c for c in columns if c[1] in table and not table[c[1]].replace("", None).isna().all()]
     cells = [[_format(row, *column) for _, *column in shown] for _, row in table.iterrows()]
     frame = pd.DataFrame(cells, columns=[title for title, *_ in shown])
+    terms = [text for title, text in read_words()["terms"].items() if title in frame]
     frame.attrs |= {"caption": words["caption"], "words": [c[2] == "s" for c in shown]}
+    frame.attrs["terms"] = " ".join(terms)
     return frame
 
 

@@ -248,7 +248,7 @@ def posterior_table(run: Records) -> pd.DataFrame:
 def reliability(run: Records) -> pd.DataFrame:
     """Tabulate accuracy by bin of confidence over all kept networks, without and with temperature."""
     tables = {}
-    for name, kind in (("by Eq. (14)", "posteriors"), ("with temperature", "tempered")):
+    for name, kind in (("LDA-ELM", "posteriors"), ("with temperature", "tempered")):
         networks = [
             pd.DataFrame({"confidence": p.max(axis=1), "accuracy": p.argmax(axis=1) == labels})
             for labels, p in run.read_posteriors(kind)

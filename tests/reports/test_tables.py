@@ -132,7 +132,7 @@ def test_scores_and_reliability(tmp_path):
     assert brier == pytest.approx(expected, nan_ok=True)
     right = np.mean([(p.argmax(axis=1) == labels).sum() for p in posteriors])
     bins = tables.reliability(run)
-    for kind, values in (("by Eq. (14)", posteriors), ("with temperature", posteriors**0.5)):
+    for kind, values in (("LDA-ELM", posteriors), ("with temperature", posteriors**0.5)):
         rows = bins[bins["posteriors"] == kind]
         assert (rows["accuracy"] * rows["samples"]).sum() == pytest.approx(3 * right)
         error = (rows["samples"] * abs(rows["confidence"] - rows["accuracy"])).sum() / rows[
