@@ -42,6 +42,7 @@ def make_run_page(run: Records) -> Page:
     verdicts = claims.judge_claims(run) if run.matches_paper else pd.DataFrame()
     bins, (confusion, mistakes) = tables.reliability(run), tables.count_mistakes(run)
     first = tables.first_ridge(rates)
+    unused = ("weight_norm", "min_field") if run.settings["input_weights"] == "uniform" else ()
     drawn = [
         Figure("fig1", figures.plot_fig1, first, run.is_mnist),
         Figure("fig2", figures.plot_fig2, sizes),
@@ -69,7 +70,7 @@ def make_run_page(run: Records) -> Page:
             "ensemble_table": sizes, "posteriors": scores, "claims": verdicts,
         },
         made=render_lines("origin.txt.j2", **run.manifest, rows=run.sweep),
-        settings=run.settings,
+        settings={name: value for name, value in run.settings.items() if name not in unused},
         **_list_sources(run.folder, [run]),
     )  # fmt: skip
 

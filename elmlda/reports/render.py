@@ -119,7 +119,7 @@ class Page:
     notes : Markdown of NOTES.md
     rows : files with the rows, relative to the page's folder
     made : how the run was made, as "name: value"
-    settings : every option of the networks, defaults too
+    settings : every option that has an effect on the networks, defaults too
     """
 
     title: str

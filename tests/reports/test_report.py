@@ -26,7 +26,7 @@ from made_runs import (
 
 from elmlda.errors import ElmldaError
 from elmlda.reports import plot, report
-from elmlda.reports.render import format_number
+from elmlda.reports.render import format_number, read_words, show
 
 ROOT = Path(__file__).parents[2]
 COUNTS = {1: [(72, 70, 65), (75, 74, 66), (71, 70, 64)], 2: [(50, 50, 41), (52, 50, 42), (51, 49, 40)]}
@@ -146,6 +146,43 @@ def test_a_page_states_every_option_of_the_networks_defaults_too(tmp_path):
     page = (folder / "report.md").read_text("utf-8")
     for option in ("input weights: constrained", "weight norm: 2.0", "min field: 10"):
         assert option in page
+    report(pets(tmp_path / "uniform"), "md")
+    assert "min field" not in (tmp_path / "uniform/report.md").read_text("utf-8")  # it has no effect
+
+
+def test_each_claim_shows_the_region_that_decides_its_verdict(whole):
+    lines = (whole.folder / "report.md").read_text("utf-8").splitlines()
+    claims = pd.read_csv(whole.folder / "claims.csv").query("counted and kind == 'statement'")
+    for claim in claims.itertuples():
+        line = next(line for line in lines if line.startswith("- ") and claim.claim in line)
+        borders = [b for b in (claim.region_low, claim.region_high) if np.isfinite(b) and b > -100]
+        shown = [float(text) for text in re.findall(r"\d+\.?\d*", line.partition("region")[2])]
+        assert shown[: len(borders)] == pytest.approx(borders, abs=6e-4)
+
+
+def test_folded_parts_have_different_titles(whole):
+    for name in ("report.md", "report.html"):
+        titles = re.findall("<summary>(.*)</summary>", (whole.folder / name).read_text("utf-8"))
+        assert len(set(titles)) == len(titles) == 5
+
+
+def test_the_choice_of_the_set_up_is_stated_beside_the_papers_numbers_only(whole, tmp_path):
+    other = make_run(tmp_path / "run", run=MNIST | {"activation": "softsign"}, sweep=sweep(COUNTS))
+    report(other, "md")
+    note = read_words()["paper_notes"]["claims"]
+    assert note in (whole.folder / "report.md").read_text("utf-8")
+    assert note not in (other / "report.md").read_text("utf-8")
+
+
+def test_terms_are_explained_below_the_tables_that_show_them():
+    row = {"networks": 1, "repeats": 165, "log_loss": 0.5, "log_loss_interval": 0.1}
+    single, terms = pd.DataFrame([row]), read_words()["terms"]
+    table = show(single, "posteriors", by_fanout=True)
+    assert table.columns.tolist() == ["Networks", "Log-loss"]
+    assert table.attrs["terms"] == terms["Log-loss"]
+    table = show(pd.concat([single, single.assign(networks=2)]), "posteriors", by_fanout=True)
+    assert table["Networks combined"].tolist() == ["1", "2"]
+    assert terms["Networks combined"] in table.attrs["terms"]
 
 
 def test_tables_of_two_runs_have_the_same_columns(whole, tmp_path):
