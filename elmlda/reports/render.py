@@ -158,6 +158,8 @@ class Page:
         """Return the page in HTML or Markdown, or the part of it that a notebook shows."""
         tables = [f"{name}.csv" for name, table in self.tables.items() if len(table)]
         shown = {n: show(t, n, self.intro == "mnist") for n, t in self.tables.items() if len(t)}
+        if (sizes := shown.get("ensemble_table")) is not None:
+            shown["some_ensembles"] = sizes[sizes["Networks"].isin(["1", "2", "5", "10", "20"])]
         return _environment(".html" in name).get_template(name).render(
             page=self, shown=shown, words=read_words(),
             links={"Tables of this page": tables, "Recorded rows": self.rows},

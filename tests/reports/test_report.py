@@ -160,10 +160,20 @@ def test_each_claim_shows_the_region_that_decides_its_verdict(whole):
         assert shown[: len(borders)] == pytest.approx(borders, abs=6e-4)
 
 
+def test_all_sizes_of_ensembles_are_folded_and_some_are_not(whole):
+    shown, folded = (
+        re.findall(r"^\| (\d+) \|", part, re.MULTILINE)
+        for part in (whole.folder / "report.md").read_text("utf-8").partition("## Several")[2]
+        .partition("## Comp")[0].split("<details>")
+    )  # fmt: skip
+    assert shown == ["1", "2", "5", "10", "20"]
+    assert folded == [str(size) for size in range(1, 21)]
+
+
 def test_folded_parts_have_different_titles(whole):
     for name in ("report.md", "report.html"):
         titles = re.findall("<summary>(.*)</summary>", (whole.folder / name).read_text("utf-8"))
-        assert len(set(titles)) == len(titles) == 5
+        assert len(set(titles)) == len(titles) == 6
 
 
 def test_the_choice_of_the_set_up_is_stated_beside_the_papers_numbers_only(whole, tmp_path):
