@@ -88,7 +88,10 @@ def test_findings_are_those_of_the_registered_run():
 
 def test_every_folder_of_results_is_listed():
     text = (ROOT / "results/README.md").read_text(encoding="utf-8")
-    folders = [path.name for path in (ROOT / "results").iterdir() if path.is_dir()]
+    paths = subprocess.check_output(
+        ["git", "ls-files", "results/*/*"], cwd=ROOT, text=True
+    ).splitlines()
+    folders = {path.split("/")[1] for path in paths}  # not those of one's own runs
     assert [name for name in folders if f"\n| [{name}](" not in text] == []
 
 
