@@ -31,7 +31,11 @@ _MODULES = {
     "plot": "reports",
     "report": "reports",
 }
-__all__ = ["__version__", *sorted(_MODULES)]
+# Type checkers read literals only.
+__all__ = [
+    "Compare", "ELMClassifier", "ELMEnsembleClassifier", "ElmldaError", "Ensemble", "LDAClassifierCV",
+    "Sweep", "Timing", "__version__", "load_dataset", "plot", "report",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

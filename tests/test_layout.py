@@ -79,6 +79,7 @@ def test_the_mathematics_needs_numpy_and_scipy_alone(path):
 
 def test_only_public_names_are_listed():
     assert dir(elmlda) == sorted(elmlda.__all__)
+    assert {*elmlda.__all__} == {*elmlda._MODULES, "__version__"}
     assert all(hasattr(elmlda, name) for name in dir(elmlda))
 
 
