@@ -363,7 +363,7 @@ def test_figures_have_one_svg_for_light_and_dark(tmp_path):
     assert not set(re.findall(r"#[0-9a-f]{6}\b", body))  # every colour is a variable
 
 
-COMMITTED = ("choices", "compare", "first-run", "paper", "posteriors")
+COMMITTED = ("compare", "first-run", "paper", "posteriors")
 
 
 @pytest.mark.parametrize("name", COMMITTED)
