@@ -293,7 +293,8 @@ def _has_names(table: pd.DataFrame) -> bool | None:
     recurs = [text in set(table[i][1:]) for i, text in texts.items() if i not in numbers]
     if all(recurs):
         return False if recurs or not numbers.is_unique else None
-    return True if (numbers.diff()[1:] == 1).all() and not any(recurs) else None
+    counts_up = len(numbers) != 1 and (numbers.diff()[1:] == 1).all()  # one number tells nothing
+    return True if counts_up and not any(recurs) else None
 
 
 def _read_frame(frame: pd.DataFrame) -> Table:
